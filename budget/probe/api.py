@@ -15,10 +15,9 @@ import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 from . import host, memory
-from .log import Log
-from .runner import ATTEMPT_VARIABLE, FOLDER_VARIABLE, SESSION_VARIABLE, say
+from .log import Log, say
 from .secrets import clean
-from .session import STATE
+from .session import ATTEMPT_VARIABLE, FOLDER_VARIABLE, SESSION_VARIABLE, STATE
 
 LIBRARIES = ("torch", "transformers", "diffusers", "vllm", "numpy", "flash_attn")
 
@@ -39,16 +38,17 @@ class State:
     """What this process has told the log so far."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        # a signal handler of the program may write while a record is being written
+        self.lock = threading.RLock()
         self.log: Optional[Log] = None
         self.failed = False
         self.phases: List["Phase"] = []
         self.environment_written = False
-        self.error_written: Optional[int] = None
+        self.error_written: Optional[Tuple[int, str]] = None
 
     def after_fork(self) -> None:
         # another thread of the parent may have held it
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.environment_written = False
 
 
@@ -73,22 +73,21 @@ class Phase:
     def __exit__(self, kind: Any, exception: Any, trace: Any) -> None:
         duration_s = time.monotonic() - self._began
         failure = exception if _is_error(exception) else None
-        _guard(lambda: self._end(duration_s, failure, _is_good(exception)))
-        if self in _state.phases:
-            _state.phases.remove(self)
-        if not _state.phases:
-            _state.error_written = None
+        try:
+            _guard(lambda: self._end(duration_s, failure, _is_good(exception)))
+        finally:
+            if self in _state.phases:
+                _state.phases.remove(self)
 
     def _start(self) -> None:
+        _state.error_written = None
         _write("phase.start", {"phase": self.name, "layer": "api"})
         self._resident = memory.own()
         self._cuda = _cuda()
 
     def _end(self, duration_s: float, failure: Optional[BaseException], good: bool) -> None:
-        if failure is not None and _state.error_written != id(failure):
-            # an inner phase has recorded the exception that now leaves an outer one
-            _state.error_written = id(failure)
-            _write("error", {"phase": self.name, **_error(failure)})
+        if failure is not None:
+            self._write_error(failure)
         entries = [_host_entry(self._resident, memory.own()), *_cuda_entries(self._cuda, _cuda())]
         _write(
             "phase.end",
@@ -103,6 +102,15 @@ class Phase:
         if not _state.environment_written and "torch" in sys.modules:
             _state.environment_written = True
             _write("environment", _environment())
+
+    def _write_error(self, failure: BaseException) -> None:
+        fields = _error(failure)
+        # an inner phase may have recorded the exception that now leaves an outer one; keeping
+        # the exception itself to compare would keep the program's memory alive
+        mark = (id(failure), fields["signature"])
+        if _state.error_written != mark:
+            _state.error_written = mark
+            _write("error", {"phase": self.name, **fields})
 
 
 def record_call(

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Dict, List, NoReturn, Optional, Tuple
 
 from . import history, runner, signals
-from .log import Log, utc
+from .log import Log, say, utc
 from .merge import Merged, merge
 from .secrets import clean, is_secret_name
 from .session import Session, close, current, open_session
@@ -57,10 +57,10 @@ def main(argv: Optional[List[str]] = None) -> int:
         verb: Any = options.do
         return int(verb(options))
     except Misuse as misuse:
-        runner.say(str(misuse))
+        say(str(misuse))
         return MISUSED
     except OSError as problem:
-        runner.say("{}: {}".format(_folder_name(problem), problem.strerror or problem))
+        say("{}: {}".format(_folder_name(problem), problem.strerror or problem))
         return FAILED
     except KeyboardInterrupt:
         return signals.end_like(2)
@@ -241,7 +241,7 @@ def _counted(count: int, noun: str) -> str:
 def _opened(options: argparse.Namespace) -> Tuple[Session, Log]:
     session = open_session(options.out)
     if session.recovered:
-        runner.say("the session file was damaged; going on with session {}".format(session.id))
+        say("the session file was damaged; going on with session {}".format(session.id))
     return session, session.log()
 
 

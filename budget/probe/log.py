@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import math
 import os
+import sys
 import time
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional, Union
@@ -133,6 +135,13 @@ class Log:
         self._torn = written != len(line)
         if self._torn:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def say(text: str) -> None:
+    """One line on stderr."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write("compute-budget probe: {}\n".format(text))
+        sys.stderr.flush()
 
 
 def parse(line: Union[bytes, str]) -> Optional[Record]:

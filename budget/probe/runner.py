@@ -6,16 +6,15 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set
 
 from . import history, memory, signals
 from .code_version import code_version
-from .log import Log
+from .log import Log, say
 from .secrets import clean, clean_argv
-from .session import open_session
+from .session import ATTEMPT_VARIABLE, FOLDER_VARIABLE, SESSION_VARIABLE, open_session
 
 HEARTBEAT_S = 5.0
 WINDOW_S = 10.0
@@ -31,10 +30,6 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
 
 NOT_FOUND = 127
 NOT_EXECUTABLE = 126
-
-FOLDER_VARIABLE = "COMPUTE_BUDGET_PROBE_DIR"
-SESSION_VARIABLE = "COMPUTE_BUDGET_PROBE_SESSION"
-ATTEMPT_VARIABLE = "COMPUTE_BUDGET_PROBE_ATTEMPT"
 
 
 class Plan(NamedTuple):
@@ -89,28 +84,31 @@ class Samples:
 
 
 class Recorder:
-    """Writes one attempt; after the first failure it says so once and does nothing more."""
+    """Writes one attempt; a failure is said once, and a log that failed is not written again."""
 
     def __init__(self, plan: Plan, command: Sequence[str]) -> None:
         self.log: Optional[Log] = None
-        self.lost = False
+        self.warned = False
         self.variables: Dict[str, str] = {}
         self.guard(lambda: self._open(plan, command), "this run is not measured")
 
     def write(self, event: str, fields: Optional[Dict[str, Any]] = None) -> None:
         log = self.log
-        if log is not None and not self.lost:
-            self.guard(lambda: log.write(event, fields), "the rest of this run is not recorded")
+        lost = "the rest of this run is not recorded"
+        if log is not None and not self.guard(lambda: log.write(event, fields), lost):
+            self.log = None
 
-    def guard(self, step: Callable[[], None], lost: str) -> None:
+    def guard(self, step: Callable[[], None], lost: str) -> bool:
         """Do a step of measuring. Whatever it raises, the command must not notice."""
         try:
             step()
         except Exception as problem:
             reason = getattr(problem, "strerror", None) or repr(problem)
-            if not self.lost:
+            if not self.warned:
                 say("{} ({}); the command runs all the same".format(lost, clean(str(reason))))
-            self.lost = True
+            self.warned = True
+            return False
+        return True
 
     def _open(self, plan: Plan, command: Sequence[str]) -> None:
         session = open_session(plan.folder)
@@ -160,13 +158,6 @@ def run(plan: Plan, command: Sequence[str]) -> Ending:
             _write_end(recorder, "failed", ending, time.monotonic() - began, Samples(), None, [])
             return ending
         return _attend(child, plan, recorder, inbox, began)
-
-
-def say(text: str) -> None:
-    """One line on stderr."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write("compute-budget probe: {}\n".format(text))
-        sys.stderr.flush()
 
 
 def _start(

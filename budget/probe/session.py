@@ -14,6 +14,11 @@ from typing import Any, Dict, NamedTuple, Optional
 from . import host
 from .log import Log, Record, read, utc
 
+# How a measured program finds the session and the attempt it belongs to.
+FOLDER_VARIABLE = "COMPUTE_BUDGET_PROBE_DIR"
+SESSION_VARIABLE = "COMPUTE_BUDGET_PROBE_SESSION"
+ATTEMPT_VARIABLE = "COMPUTE_BUDGET_PROBE_ATTEMPT"
+
 STATE = "session.json"
 IDENTIFIER = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
 

@@ -1,0 +1,264 @@
+"""The components of a block's hours: what was measured of each and how often it still happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from budget.attempts import Attempt, unattributed_s
+from budget.figures import Figure, Input, Source, State, exact, missing, not_applicable, total
+from budget.messages import Message, Quantity, msg
+from budget.prediction import predict_total
+from budget.project import Block, Policy, Project, WaitReason
+
+Component = Literal["prepare", "load", "run", "unattributed", "retry", "wait"]
+COMPONENTS: tuple[Component, ...] = ("prepare", "load", "run", "unattributed", "retry", "wait")
+REQUIRED_WAITS: tuple[WaitReason, ...] = ("decision", "fix", "files")
+"""The waits every block must say something about; 0 is an answer."""
+
+NAMES: dict[Component, Message] = {
+    "prepare": msg("prepare"),
+    "load": msg("load"),
+    "run": msg("run"),
+    "unattributed": msg("unattributed"),
+    "retry": msg("retry"),
+    "wait": msg("wait"),
+}
+
+
+class Basis(msgspec.Struct, frozen=True):
+    """What one block's estimate is computed from."""
+
+    block: Block
+    policy: Policy
+    attempts: tuple[Attempt, ...]
+    """Attempts serving the block."""
+    allocation: dict[str, str]
+    further: int | None
+    starts: int | None
+    """How often a process of the block still has to start."""
+    reliefs: tuple[datetime, ...] = ()
+    """Moments at which a person recorded a change or a wait for a fix."""
+
+    @property
+    def ok(self) -> list[Attempt]:
+        """The serving attempts that succeeded."""
+        return [attempt for attempt in self.attempts if attempt.outcome == "ok"]
+
+    @property
+    def separated(self) -> bool:
+        """Whether any of them recorded phases."""
+        return any(attempt.phases for attempt in self.ok)
+
+
+def run_samples(
+    block: Block,
+    attempts: Iterable[Attempt],
+    allocation: dict[str, str],
+) -> tuple[dict[str, list[float]], tuple[Source, ...]]:
+    """Return the seconds of every measured unit by session, and the log lines they stand on."""
+    groups: dict[str, list[float]] = {}
+    sources: list[Source] = []
+    for attempt in attempts:
+        group = groups.setdefault(allocation.get(attempt.session, attempt.session), [])
+        if block.unit == "call":
+            timed = [call for call in attempt.calls if call.duration_s is not None]
+            group.extend(call.duration_s for call in timed if call.duration_s is not None)
+            sources.extend(call.source for call in timed)
+        elif (seconds := attempt.phase_s("run")) is not None:
+            group.append(seconds)
+            sources.extend(phase.source for phase in attempt.phases if phase.name == "run")
+    return {name: group for name, group in groups.items() if group}, tuple(sources)
+
+
+def comparable(block: Block, attempts: Sequence[Attempt]) -> Message | None:
+    """Return why the attempts that serve a block must not be averaged; None when they may be.
+
+    The condition match guarantees it; only attempts assigned by a person can disagree.
+    """
+    for name in ("model", "input_tokens", "output_tokens", "batch_size", "parameters"):
+        values = {repr(getattr(attempt.intended, name)) for attempt in attempts}
+        if len(values) > 1:
+            return msg(
+                "the attempts assigned to {block} differ in {field}: exclude those that do "
+                "not belong",
+                block=block.id,
+                field=name.replace("_", " "),
+            )
+    return None
+
+
+def further_units(block: Block, serving: Sequence[Attempt]) -> int | None:
+    """Return the planned units that have not been run yet; None while nobody planned a number."""
+    if block.planned_runs is None:
+        return None
+    counting = [
+        attempt
+        for attempt in serving
+        if attempt.outcome == "ok" and (attempt.role == "campaign" or block.count_trials)
+    ]
+    done = (
+        sum(len(attempt.calls) for attempt in counting) if block.unit == "call" else len(counting)
+    )
+    return max(0, block.planned_runs - done)
+
+
+def is_part(basis: Basis, name: Component) -> bool:
+    """Return whether a component is a part of its own in the sum.
+
+    A load that no attempt marked happened all the same: its time stands in ``unattributed``, as
+    does everything where no phase was recorded. Preparation that no attempt recorded is missing.
+    """
+    if not basis.ok or name in ("unattributed", "retry", "wait"):
+        return True
+    if name == "prepare":
+        return basis.separated
+    return any(phase.name == name for attempt in basis.ok for phase in attempt.phases)
+
+
+def remaining_hours(
+    basis: Basis, name: Component, unlike: Message | None, project: Project
+) -> Figure:
+    block = basis.block
+    if name == "wait":
+        return _declared_waits(block, project)
+    if name == "retry":
+        return not_applicable("h", msg("retries that may come are a contingency of their own"))
+    if basis.further is None:
+        return missing("h", msg("planned runs of {block}: say how many", block=block.id))
+    if basis.further == 0:
+        return exact(
+            0.0,
+            "h",
+            State.PLANNED,
+            Source("plan", f"blocks.{block.id}.planned_runs"),
+            why=msg("all planned runs are done"),
+        )
+    if name == "prepare" and not block.prepare.on_rented_machine:
+        return not_applicable("h", msg("prepared elsewhere, not on this machine"))
+    if unlike is not None:
+        return missing("h", unlike)
+    if not basis.ok:
+        return missing("h", no_attempt(block, basis.attempts))
+    repeats = _repeats(basis, name)
+    if repeats is None:
+        return missing("h", msg("sessions of {block}: say how many are planned", block=block.id))
+    groups, sources = _samples(basis, name)
+    prediction = predict_total(
+        list(groups.values()), repeats, block.sessions or 1, basis.policy.range_level
+    )
+    if prediction is None:
+        return missing("h", _not_recorded(basis, name))
+    return Figure(
+        value=prediction.mid / 3600,
+        low=None if prediction.low is None else prediction.low / 3600,
+        high=None if prediction.high is None else prediction.high / 3600,
+        unit="h",
+        state=State.MEASURED,
+        n=prediction.n,
+        k=prediction.k,
+        why=_grade(prediction.n, prediction.k, basis.policy),
+        formula=msg(
+            "{repeats} x mean of {n} measured in {k} sessions, {level} prediction of the "
+            "total over {planned} planned sessions",
+            repeats=repeats,
+            n=prediction.n,
+            k=prediction.k,
+            level=Quantity(basis.policy.range_level, "share"),
+            planned=block.sessions or 1,
+        ),
+        sources=sources,
+    )
+
+
+def _grade(n: int, k: int, policy: Policy) -> Message | None:
+    if n == 1:
+        return msg("measured once: a point, no range")
+    if n < policy.decision_grade_units or k < policy.decision_grade_sessions:
+        if k == 1:
+            return msg(
+                "n = {n} in one session: how much sessions differ is unknown; not decision-grade",
+                n=n,
+            )
+        return msg("n = {n} in k = {k} sessions: not decision-grade", n=n, k=k)
+    return None
+
+
+def _repeats(basis: Basis, name: Component) -> int | None:
+    """Return how often the component still happens."""
+    block, further = basis.block, basis.further
+    if name == "load":
+        return further if block.load_per == "run" else block.sessions
+    if name == "prepare":
+        return {"block": 1, "session": block.sessions, "run": further}[block.prepare.per]
+    return basis.starts if name == "unattributed" else further
+
+
+def _samples(basis: Basis, name: Component) -> tuple[dict[str, list[float]], tuple[Source, ...]]:
+    """Return the measured seconds of one component by session, and their log lines."""
+    if name == "run":
+        return run_samples(basis.block, basis.ok, basis.allocation)
+    groups: dict[str, list[float]] = {}
+    sources: list[Source] = []
+    for attempt in basis.ok:
+        if name == "unattributed":
+            seconds = unattributed_s(attempt)
+            if seconds is not None and basis.block.unit == "call":
+                # What the run phase did besides its calls happens once per process.
+                calls = sum(call.duration_s or 0.0 for call in attempt.calls)
+                seconds += max(0.0, (attempt.phase_s("run") or 0.0) - calls)
+        else:
+            seconds = attempt.phase_s(name)
+        if seconds is not None:
+            groups.setdefault(basis.allocation.get(attempt.session, attempt.session), []).append(
+                seconds
+            )
+            lines = [phase.source for phase in attempt.phases if phase.name == name]
+            sources.extend(lines or [attempt.end_source or attempt.source])
+    return groups, tuple(sources)
+
+
+def no_attempt(block: Block, attempts: Sequence[Attempt]) -> Message:
+    if attempts:
+        return msg(
+            "every attempt of {block} failed: find out why, then measure again", block=block.id
+        )
+    return msg("no attempt has the condition of {block}: it needs its own trial", block=block.id)
+
+
+def _not_recorded(basis: Basis, name: Component) -> Message:
+    if name == "run" and basis.block.unit == "call":
+        return msg("the log counts no calls: plan in attempts, or record calls")
+    if not basis.separated:
+        return msg("not separated: the measured code recorded no phases, its time is unattributed")
+    if name == "prepare":
+        return msg("no attempt recorded preparing: measure it, or say that it happens elsewhere")
+    return msg("no attempt recorded this phase: its time is in unattributed")
+
+
+def _declared_waits(block: Block, project: Project) -> Figure:
+    parts = []
+    for reason in dict.fromkeys((*REQUIRED_WAITS, *block.waits_h)):
+        hours = block.waits_h.get(reason)
+        name = msg("wait for {reason}", reason=msg(reason))
+        if hours is None:
+            figure = missing("h", msg("say how long; 0 is an answer"))
+        else:
+            path = f"blocks.{block.id}.waits_h.{reason}"
+            word = project.declared.get(path)
+            figure = exact(
+                hours,
+                "h",
+                State.DECLARED,
+                Source(
+                    "declared",
+                    path,
+                    on=word.on.isoformat() if word else None,
+                    by=word.by if word else None,
+                ),
+            )
+        parts.append(Input(name, figure))
+    return total(parts, "h", msg("sum of the declared waits"))

@@ -1,0 +1,295 @@
+"""Which attempts speak for which block: the same condition, field by field.
+
+The condition decides; the label of an attempt only breaks a tie between blocks of one condition,
+and a person may assign or exclude an attempt with a reason. A field that one side does not state
+makes the answer *cannot tell*, never a match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from budget.attempts import Attempt, Measurements
+from budget.messages import Message, Quantity, msg
+from budget.project import Block, Environment, Policy, Project
+
+Outcome = Literal["match", "differs", "unknown"]
+Values: TypeAlias = tuple[Any, Any]
+
+MEMORY_TOLERANCE = 0.02
+"""Printed and usable memory of one card differ by up to 2 % between tools (ollama#18201,
+vllm#51590), so device memory agrees within this share."""
+
+SHORTEST_COMMIT = 7
+"""Git's default abbreviation; fewer digits name no version."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One field on which a block and an attempt do not agree, or on which one is silent."""
+
+    field: str
+    wanted: Any
+    found: Any
+    unstated: Literal["block", "attempt"] | None = None
+
+    @property
+    def text(self) -> Message:
+        """Say it in words."""
+        if self.unstated == "block":
+            return msg(
+                "{field}: the plan does not say (measured {found})",
+                field=msg(self.field),
+                found=self.found,
+            )
+        if self.unstated == "attempt":
+            return msg(
+                "{field}: the log does not say (planned {wanted})",
+                field=msg(self.field),
+                wanted=self.wanted,
+            )
+        return msg(
+            "{field}: planned {wanted}, measured {found}",
+            field=msg(self.field),
+            wanted=self.wanted,
+            found=self.found,
+        )
+
+
+class Match(msgspec.Struct, frozen=True):
+    """Whether an attempt has the condition of a block, and every field that is in the way."""
+
+    outcome: Outcome
+    differences: tuple[Difference, ...] = ()
+
+
+class Field(msgspec.Struct, frozen=True):
+    """One thing that must agree. ``values`` returns (wanted, found); None means unstated."""
+
+    name: str
+    values: Callable[[Block, Environment | None, Attempt], Values | None]
+    """None instead of a pair: the question does not arise on this host."""
+    agree: Callable[[Any, Any], bool] = lambda wanted, found: bool(wanted == found)
+
+
+class Service(msgspec.Struct, frozen=True):
+    """What became of one attempt: the block it serves, or why it serves none."""
+
+    attempt: str
+    block: str | None
+    by: Literal["condition", "person", "nobody"]
+    why: Message
+    nearest: str | None = None
+    """The block that comes closest, where none is served."""
+    differences: tuple[Difference, ...] = ()
+
+
+def version_text(attempt: Attempt) -> str | None:
+    """Return the code version as a block states it: commit, and ``+hash`` for a dirty tree."""
+    code = attempt.code
+    if code.commit is None or code.dirty is None:
+        return None
+    if not code.dirty:
+        return code.commit[:12]
+    return f"{code.commit[:12]}+{code.diff_hash[:12]}" if code.diff_hash else None
+
+
+def _same_code(wanted: str, found: str) -> bool:
+    wanted_commit, _, wanted_diff = wanted.partition("+")
+    commit, _, diff = found.partition("+")
+    if min(len(wanted_commit), len(commit)) < SHORTEST_COMMIT:
+        return wanted == found
+    return _same_start(wanted_commit, commit) and (
+        wanted_diff == diff if not (wanted_diff and diff) else _same_start(wanted_diff, diff)
+    )
+
+
+def _same_start(a: str, b: str) -> bool:
+    length = min(len(a), len(b))
+    return a[:length].lower() == b[:length].lower()
+
+
+def _same_text(wanted: str, found: str) -> bool:
+    """Compare as numbers where both are numbers: 0.30 is 0.3."""
+    try:
+        return Decimal(wanted) == Decimal(found)
+    except InvalidOperation:
+        return wanted == found
+
+
+def _same_release(wanted: str, found: str) -> bool:
+    """Compare major.minor: 2.13.0+cpu is 2.13."""
+
+    def release(text: str) -> list[str]:
+        return text.partition("+")[0].split(".")[:2]
+
+    return release(wanted) == release(found)
+
+
+def _near(wanted: int, found: int) -> bool:
+    return abs(wanted - found) <= MEMORY_TOLERANCE * max(wanted, found)
+
+
+def _has_gpus(environment: Environment | None, attempt: Attempt) -> bool:
+    return bool(attempt.host.gpus) or bool(environment and environment.gpu_count)
+
+
+def _gpu_names(attempt: Attempt) -> str | None:
+    names = sorted({gpu.name for gpu in attempt.host.gpus if gpu.name})
+    return ", ".join(names) or None
+
+
+def _gpu_count(attempt: Attempt) -> int | None:
+    """Return the GPUs of the host; None when the log could not list any and does not know why."""
+    if attempt.host.gpus:
+        return len(attempt.host.gpus)
+    return 0 if attempt.host.gpus_why is not None else None
+
+
+def _memory(environment: Environment | None, attempt: Attempt) -> Values:
+    if _has_gpus(environment, attempt):
+        sizes = [gpu.memory_bytes for gpu in attempt.host.gpus if gpu.memory_bytes is not None]
+        return environment and environment.gpu_memory_bytes, min(sizes, default=None)
+    return environment and environment.ram_bytes, attempt.host.ram_bytes
+
+
+def _gpu_only(values: Callable[[Block, Environment | None, Attempt], Values]) -> Any:
+    return lambda b, e, a: values(b, e, a) if _has_gpus(e, a) else None
+
+
+def _mig(_: Block, environment: Environment | None, attempt: Attempt) -> Values | None:
+    wanted = environment.mig_profile if environment else None
+    found = next((gpu.mig_profile for gpu in attempt.host.gpus if gpu.mig_profile), None)
+    if wanted is None and found is None:
+        return None  # the probe lists a partition where there is one
+    return wanted or "whole device", found or "whole device"
+
+
+MUST_AGREE: tuple[Field, ...] = (
+    Field("code version", lambda b, e, a: (b.condition.code, version_text(a)), _same_code),
+    Field("model", lambda b, e, a: (b.condition.model, a.intended.model)),
+    Field("input tokens", lambda b, e, a: (b.condition.input_tokens, a.intended.input_tokens)),
+    Field("output tokens", lambda b, e, a: (b.condition.output_tokens, a.intended.output_tokens)),
+    Field("batch size", lambda b, e, a: (b.condition.batch_size, a.intended.batch_size)),
+    Field("number of GPUs", lambda b, e, a: (e and e.gpu_count, _gpu_count(a))),
+    Field("GPU", _gpu_only(lambda b, e, a: (e and e.gpu, _gpu_names(a)))),
+    Field("MIG profile", _mig),
+    Field("memory in bytes", lambda b, e, a: _memory(e, a), _near),
+    Field("torch", lambda b, e, a: (e and e.torch, a.software and a.software.torch), _same_release),
+    Field(
+        "CUDA",
+        _gpu_only(lambda b, e, a: (e and e.cuda, a.software and a.software.cuda)),
+        _same_release,
+    ),
+)
+"""What must agree besides the parameters and the method's own libraries, which are compared name
+by name, and the sizes really processed."""
+
+
+def match(block: Block, environment: Environment | None, attempt: Attempt, policy: Policy) -> Match:
+    """Compare the condition of an attempt with the one a block plans for."""
+    found: list[Difference] = []
+    for field in MUST_AGREE:
+        pair = field.values(block, environment, attempt)
+        if pair is not None:
+            found.extend(_compare(field.name, *pair, field.agree))
+    wanted_parameters, parameters = block.condition.parameters, attempt.intended.parameters
+    for name in sorted({*wanted_parameters, *parameters}):
+        found.extend(_compare(name, wanted_parameters.get(name), parameters.get(name), _same_text))
+    libraries = attempt.software.libraries if attempt.software else {}
+    for name, wanted in (environment.libraries if environment else {}).items():
+        found.extend(_compare(name, wanted, libraries.get(name), _same_release))
+    found.extend(_really_processed(block, attempt, policy.size_tolerance))
+    if any(item.unstated is None for item in found):
+        return Match("differs", tuple(found))
+    return Match("unknown" if found else "match", tuple(found))
+
+
+def serve(project: Project, measurements: Measurements) -> tuple[Service, ...]:
+    """Say for every attempt which block it serves or why none, in the order of the attempts."""
+    return tuple(_service(project, attempt) for attempt in measurements.attempts)
+
+
+def _service(project: Project, attempt: Attempt) -> Service:
+    word = project.attempts.get(attempt.id)
+    if word is not None:
+        reason = msg("{reason}", reason=word.reason)
+        return Service(attempt.id, word.block, "person", reason)
+    if not project.blocks:
+        return Service(attempt.id, None, "nobody", msg("the plan has no blocks yet"))
+    matches = {
+        block.id: match(block, project.environment(block.environment), attempt, project.policy)
+        for block in project.blocks
+    }
+    serving = [name for name, item in matches.items() if item.outcome == "match"]
+    if attempt.block in serving or len(serving) == 1:
+        name = attempt.block if attempt.block in serving else serving[0]
+        return Service(attempt.id, name, "condition", msg("same condition"))
+    if serving:
+        why = msg("its condition is that of {blocks}: assign it to one", blocks=tuple(serving))
+        return Service(attempt.id, None, "nobody", why, serving[0])
+    # A labelled block is what the person meant: its differences explain most.
+    nearest = (
+        attempt.block
+        if attempt.block in matches
+        else min(matches, key=lambda name: _distance(matches[name]))
+    )
+    best = matches[nearest]
+    head = (
+        msg(
+            "it differs from {block} in {fields}",
+            block=nearest,
+            fields=tuple(item.text for item in best.differences if item.unstated is None),
+        )
+        if best.outcome == "differs"
+        else msg(
+            "cannot tell whether it serves {block}: {fields}",
+            block=nearest,
+            fields=tuple(item.text for item in best.differences),
+        )
+    )
+    return Service(attempt.id, None, "nobody", head, nearest, best.differences)
+
+
+def _distance(item: Match) -> tuple[int, int]:
+    differing = sum(1 for difference in item.differences if difference.unstated is None)
+    return differing, len(item.differences)
+
+
+def _compare(
+    name: str,
+    wanted: Any,
+    found: Any,
+    agree: Callable[[Any, Any], bool],
+) -> list[Difference]:
+    if wanted is None and found is None:
+        return [Difference(name, None, None, "block")]
+    if wanted is None:
+        return [Difference(name, None, found, "block")]
+    if found is None:
+        return [Difference(name, wanted, None, "attempt")]
+    return [] if agree(wanted, found) else [Difference(name, wanted, found)]
+
+
+def _really_processed(block: Block, attempt: Attempt, tolerance: float) -> list[Difference]:
+    """Compare the sizes of the calls, where the log has them, with the planned ones."""
+    differences = []
+    for name, field in (
+        ("input tokens", "input_tokens"),
+        ("output tokens", "output_tokens"),
+        ("batch size", "batch_size"),
+    ):
+        wanted = getattr(block.condition, field)
+        sizes = [getattr(call, field) for call in attempt.calls]
+        off = [
+            (abs(size - wanted), size)
+            for size in sizes
+            if size is not None and wanted and abs(size - wanted) > tolerance * wanted
+        ]
+        if off:
+            found = msg("{size} really processed", size=Quantity(max(off)[1], "count"))
+            differences.append(Difference(name, wanted, found))
+    return differences

@@ -1,0 +1,359 @@
+"""One function per use case. Pages and the command line call this module and nothing below it.
+
+Functions that keep something take an open store; the others work on what they are given, so that
+the command line never needs a database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from budget import documents, importers, quotes, rules
+from budget.attempts import ImportedLog, Measurements, combine
+from budget.conditions import Service, serve
+from budget.costs import Scenario
+from budget.decisions import Decision, decide
+from budget.estimates import Estimate, estimate
+from budget.facts import Facts
+from budget.messages import Message, Problem, msg
+from budget.project import Assignment, Declaration, Project
+from budget.proposals import propose
+from budget.scenarios import scenarios
+from budget.spending import Spending, spending
+
+if TYPE_CHECKING:
+    from budget.store import Revision, Store, StoredLog
+
+__all__ = [
+    "Assessment",
+    "Contradiction",
+    "Opened",
+    "Receipt",
+    "add_files",
+    "assess",
+    "assign",
+    "create",
+    "open_project",
+    "propose",
+    "quote_problems",
+    "read_logs",
+    "save",
+    "summarise",
+    "unassign",
+]
+
+
+class Assessment(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that follows from a project and its logs on one day."""
+
+    project: Project
+    as_of: date
+    measurements: Measurements
+    services: tuple[Service, ...]
+    estimates: tuple[Estimate, ...]
+    spending: Spending
+    scenarios: tuple[Scenario, ...]
+    decision: Decision
+
+    def estimate(self, block: str) -> Estimate:
+        """Return the estimate of a block."""
+        return next(item for item in self.estimates if item.block == block)
+
+    def service(self, attempt: str) -> Service:
+        """Return what became of an attempt."""
+        return next(item for item in self.services if item.attempt == attempt)
+
+
+class Opened(msgspec.Struct, frozen=True, kw_only=True):
+    """A project as the store holds it now."""
+
+    id: str
+    revision: Revision
+    project: Project
+    problems: tuple[Problem, ...]
+    files: tuple[StoredLog, ...]
+    logs: tuple[ImportedLog, ...]
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one file a person gave."""
+
+    name: str
+    kept: bool
+    summary: Message
+    problems: tuple[Problem, ...] = ()
+    opened: str | None = None
+    """Id of the project that a project document became."""
+
+
+def read_logs(files: Iterable[tuple[str, bytes]]) -> tuple[ImportedLog, ...]:
+    """Read measurement logs; what cannot be read stands in each log's problems."""
+    return tuple(importers.read(name, data) for name, data in files)
+
+
+def assess(project: Project, logs: Sequence[ImportedLog], as_of: date) -> Assessment:
+    """Draw every conclusion from a project and its logs. A pinned ``as_of`` of the project wins."""
+    day = project.as_of or as_of
+    measurements = combine(logs)
+    services = serve(project, measurements)
+    estimates = estimate(project, measurements, services)
+    spent = spending(project, measurements)
+    priced = scenarios(project, estimates, day)
+    facts = Facts(
+        project=project,
+        as_of=day,
+        measurements=measurements,
+        services=services,
+        estimates=estimates,
+        spending=spent,
+    )
+    return Assessment(
+        project=project,
+        as_of=day,
+        measurements=measurements,
+        services=services,
+        estimates=estimates,
+        spending=spent,
+        scenarios=priced,
+        decision=decide(facts, rules.ALL, priced),
+    )
+
+
+_PARSED: dict[tuple[str, str], ImportedLog] = {}
+"""Logs by content hash and name. Content never changes, so neither does what was read from it."""
+_MOST_PARSED = 500
+
+
+def open_project(store: Store, project_id: str) -> Opened | None:
+    """Return the newest state of a project with its logs read, or None when there is none."""
+    revision = store.newest(project_id)
+    if revision is None:
+        return None
+    document = documents.read(revision.document.encode(), project_id)
+    files = store.logs(project_id)
+    logs = []
+    for file in files:
+        key = (file.hash, file.name)
+        if key not in _PARSED:
+            if len(_PARSED) >= _MOST_PARSED:
+                _PARSED.clear()
+            _PARSED[key] = importers.read(file.name, store.read_log(file.hash))
+        logs.append(_PARSED[key])
+    if document.project is None:
+        raise ValueError("; ".join(item.where for item in document.problems))
+    return Opened(
+        id=project_id,
+        revision=revision,
+        project=document.project,
+        problems=document.problems,
+        files=tuple(files),
+        logs=tuple(logs),
+    )
+
+
+def create(
+    store: Store, project: Project, author: str, at: datetime, project_id: str | None = None
+) -> str:
+    """Keep a new project and return its id."""
+    revision = store.create_project(
+        documents.write(project), author, at, "project started", project_id
+    )
+    return revision.project
+
+
+def save(
+    store: Store,
+    opened: Opened,
+    project: Project,
+    author: str,
+    at: datetime,
+    message: str,
+) -> Revision:
+    """Keep a changed project as the next revision, noting who declared the values that changed.
+
+    Raises ``ValueError`` with a ``Problem`` list when the project contradicts itself, and the
+    store's ``Conflict`` when somebody saved since ``opened`` was read; both versions are kept.
+    """
+    problems = [
+        Problem(".".join(map(str, path)), what, do_next)
+        for path, what, do_next in documents.check(project)
+    ]
+    if problems:
+        raise Contradiction(problems)
+    changed = _changed_paths(msgspec.to_builtins(opened.project), msgspec.to_builtins(project))
+    declared = dict(project.declared)
+    for path in changed:
+        declared[path] = Declaration(by=author, on=at.date())
+    stamped = msgspec.structs.replace(project, declared=declared)
+    return store.save(
+        opened.id, documents.write(stamped), opened.revision.number, author, at, message
+    )
+
+
+class Contradiction(ValueError):
+    """A project that contradicts itself; ``problems`` says where."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(f"{len(problems)} contradictions")
+        self.problems = tuple(problems)
+
+
+def add_files(
+    store: Store,
+    project_id: str,
+    files: Iterable[tuple[str, bytes]],
+    author: str,
+    at: datetime,
+    as_of: date,
+) -> tuple[Receipt, ...]:
+    """Keep the files a person dropped and say of each what it became.
+
+    A project document becomes a project of its own. A file that no importer reads is not kept.
+    """
+    receipts = []
+    for name, data in files:
+        if _looks_like_document(name, data):
+            receipts.append(_add_document(store, name, data, author, at))
+            continue
+        log = importers.read(name, data)
+        if not log.attempts and not log.sessions and not log.fragments:
+            receipts.append(
+                Receipt(
+                    name=name,
+                    kept=False,
+                    problems=log.problems,
+                    summary=msg("nothing in it could be read; it was not kept"),
+                )
+            )
+            continue
+        stored, fresh = store.add_log(project_id, name, data, author, at)
+        if not fresh:
+            receipts.append(
+                Receipt(
+                    name=name,
+                    kept=True,
+                    summary=msg("already here as {name}; nothing was added", name=stored.name),
+                )
+            )
+            continue
+        opened = open_project(store, project_id)
+        assert opened is not None  # its log was just kept
+        result = assess(opened.project, opened.logs, as_of)
+        receipts.append(
+            Receipt(
+                name=name, kept=True, problems=log.problems, summary=summarise(log, result.services)
+            )
+        )
+    return tuple(receipts)
+
+
+def summarise(log: ImportedLog, services: Sequence[Service]) -> Message:
+    """Return "3 attempts read, 2 serve reference, 1 serves nothing because …"."""
+    own = {attempt.id for attempt in log.attempts}
+    mine = [service for service in services if service.attempt in own]
+    parts: list[Message] = []
+    blocks: dict[str, int] = {}
+    reasons: dict[Message, int] = {}
+    for service in mine:
+        if service.block is not None:
+            blocks[service.block] = blocks.get(service.block, 0) + 1
+        else:
+            reasons[service.why] = reasons.get(service.why, 0) + 1
+    for block, count in blocks.items():
+        text = "{count} serves {block}" if count == 1 else "{count} serve {block}"
+        parts.append(msg(text, count=count, block=block))
+    for why, count in reasons.items():
+        text = (
+            "{count} serves nothing because {why}"
+            if count == 1
+            else "{count} serve nothing because {why}"
+        )
+        parts.append(msg(text, count=count, why=why))
+    head = msg("1 attempt read") if len(own) == 1 else msg("{count} attempts read", count=len(own))
+    return msg("{parts}", parts=(head, *parts)) if parts else head
+
+
+def assign(project: Project, attempt: str, block: str | None, reason: str) -> Project:
+    """Return the project in which a person assigned an attempt (``block`` None: excluded it)."""
+    word = Assignment(block=block, reason=reason)
+    return msgspec.structs.replace(project, attempts={**project.attempts, attempt: word})
+
+
+def unassign(project: Project, attempt: str) -> Project:
+    """Return the project without a person's word on an attempt: its condition decides again."""
+    rest = {key: value for key, value in project.attempts.items() if key != attempt}
+    return msgspec.structs.replace(project, attempts=rest)
+
+
+def quote_problems(
+    document: documents.Document,
+    name: str,
+    result: Assessment,
+) -> tuple[Problem, ...]:
+    """Return why quotes of a document cannot be used, each at its file and line."""
+    problems = []
+    for index, quote in enumerate(result.project.quotes):
+        judged = quotes.judge(quote, result.project, result.as_of)
+        line = document.source.line(("quotes", index))
+        for reason in judged.reasons:
+            problems.append(
+                Problem(
+                    f"{name}:{line}",
+                    msg("quote {id} is not usable: {reason}", id=quote.id, reason=reason),
+                    msg("have it completed or verified again; until then it counts as missing"),
+                )
+            )
+    return tuple(problems)
+
+
+def _looks_like_document(name: str, data: bytes) -> bool:
+    return name.lower().endswith((".yaml", ".yml")) or data.lstrip()[:7] == b"schema:"
+
+
+def _add_document(store: Store, name: str, data: bytes, author: str, at: datetime) -> Receipt:
+    document = documents.read(data, name)
+    if document.project is None or document.problems:
+        return Receipt(
+            name=name,
+            kept=False,
+            problems=document.problems,
+            summary=msg("this project document has problems; nothing was changed"),
+        )
+    project_id = create(store, document.project, author, at)
+    return Receipt(
+        name=name,
+        kept=True,
+        opened=project_id,
+        summary=msg("opened as the project {title}", title=document.project.title),
+    )
+
+
+def _changed_paths(before: Any, after: Any, path: str = "") -> list[str]:
+    """Return the dotted paths of the values that a person changed, list items by their id."""
+    if path in ("declared", "schema") or before == after:
+        return []
+    if isinstance(after, dict) and isinstance(before, (dict, type(None))):
+        return [
+            found
+            for key, value in after.items()
+            for found in _changed_paths(
+                (before or {}).get(key), value, f"{path}.{key}" if path else key
+            )
+        ]
+    if (
+        isinstance(after, (list, tuple))
+        and after
+        and isinstance(after[0], dict)
+        and "id" in after[0]
+    ):
+        known = {item["id"]: item for item in before or ()}
+        return [
+            found
+            for item in after
+            for found in _changed_paths(known.get(item["id"]), item, f"{path}.{item['id']}")
+        ]
+    return [path]
