@@ -55,22 +55,46 @@ def read(data: bytes, name: str) -> Document:
     def complain(path: Path, what: Message, do_next: Message) -> None:
         problems.append(Problem(f"{name}:{source.line(path)}", what, do_next))
 
-    kept: dict[Path, list[int]] = {}
-    clean = _clean(Project, source.tree, (), complain, kept)
-    project = None if clean is _DROPPED else msgspec.convert(clean, Project, strict=False)
-    if project is not None:
-        for path, what, do_next in check(project):
-            complain(_as_typed(path, kept), what, do_next)
+    project = _project_from(source.tree, complain)
     return Document(project, source, tuple(problems))
+
+
+def from_tree(tree: dict[str, object]) -> tuple[Project | None, tuple[Problem, ...]]:
+    """Turn a tree of texts, as a page's tables give it, into a project by the same checks.
+
+    The problems name the path (``blocks[2].planned_runs``) instead of a file and line.
+    """
+    problems: list[Problem] = []
+
+    def complain(path: Path, what: Message, do_next: Message) -> None:
+        problems.append(Problem(_name(path), what, do_next))
+
+    return _project_from(_texts(tree), complain), tuple(problems)
+
+
+def to_tree(project: Project) -> dict[str, Any]:
+    """Return a project as the tree of plain values that ``write`` writes."""
+    tree = msgspec.to_builtins(project)
+    defaults = msgspec.to_builtins(type(project.policy)())
+    tree["policy"] = {key: value for key, value in tree["policy"].items() if value != defaults[key]}
+    plain: dict[str, Any] = _plain({"schema": tree.pop("schema"), **tree})
+    return plain
 
 
 def write(project: Project) -> str:
     """Return the document as YAML text that ``read`` turns into the same project."""
-    tree = msgspec.to_builtins(project)
-    defaults = msgspec.to_builtins(type(project.policy)())
-    tree["policy"] = {key: value for key, value in tree["policy"].items() if value != defaults[key]}
-    tree = {"schema": tree.pop("schema"), **tree}
-    return yaml.safe_dump(_plain(tree), sort_keys=False, allow_unicode=True, width=100)
+    return yaml.safe_dump(to_tree(project), sort_keys=False, allow_unicode=True, width=100)
+
+
+def _project_from(tree: Any, complain: Any) -> Project | None:
+    kept: dict[Path, list[int]] = {}
+    clean = _clean(Project, tree, (), complain, kept)
+    if clean is _DROPPED:
+        return None
+    project = msgspec.convert(clean, Project, strict=False)
+    for path, what, do_next in check(project):
+        complain(_as_typed(path, kept), what, do_next)
+    return project
 
 
 def check(project: Project) -> Iterator[tuple[Path, Message, Message]]:
@@ -356,6 +380,17 @@ def _name(path: Path) -> str:
     for part in path:
         text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text or "the document"
+
+
+def _texts(value: Any) -> Any:
+    """Return plain values as the texts that a YAML file would hold."""
+    if isinstance(value, dict):
+        return {key: _texts(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_texts(item) for item in value]
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if value is None or isinstance(value, str) else str(value)
 
 
 def _plain(value: Any) -> Any:

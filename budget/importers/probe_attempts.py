@@ -43,10 +43,10 @@ def read_attempts(trail: Trail) -> tuple[tuple[Attempt, ...], tuple[Fragment, ..
                 writers.setdefault(entry.pid, []).append(entry)
             else:
                 mine.append(entry)
-        inner = [_fragment(trail, attempt_id, part) for part in writers.values()]
+        inner = [_fragment(trail, attempt_id, trail.ordered(part)) for part in writers.values()]
         fragments.extend(inner)
         if start is not None:
-            own = _fragment(trail, attempt_id, mine)
+            own = _fragment(trail, attempt_id, trail.ordered(mine))
             attempt = _attempt(trail, start, ends[-1] if ends else None, entries, own)
             attempts.append(attempt)
             _check_phases(attempt, start, (own, *inner))
@@ -194,11 +194,11 @@ def _layer(trail: Trail, entry: Entry) -> str:
 
 
 def _check_phases(attempt: Attempt, start: Entry, parts: Iterable[Fragment]) -> None:
-    """Report phases that are longer than their attempt: a wrong unit, or a clock that was set."""
-    if attempt.duration_s is None:
+    """Report phases that are longer than their attempt: most often a wrong unit."""
+    if attempt.duration_s is None or attempt.outcome is None:
         return
     for part in parts:
-        total_s = sum(phase.duration_s or 0.0 for phase in part.phases)
+        total_s = _covered_s(part.phases)
         if total_s > PHASE_SLACK * attempt.duration_s:
             start.fields.reject(
                 msg("the phases of attempt {attempt} last {phases}, longer than the attempt itself"
@@ -206,6 +206,17 @@ def _check_phases(attempt: Attempt, start: Entry, parts: Iterable[Fragment]) -> 
                     whole=Quantity(attempt.duration_s, "s")),
                 msg("check whether the measured code reports seconds; the values are kept"),
             )  # fmt: skip
+
+
+def _covered_s(phases: Iterable[Phase]) -> float:
+    """Return the seconds in any of the phases of one process; a nested phase counts once."""
+    total_s, reached = 0.0, float("-inf")
+    dated = [(phase.started_at.timestamp(), phase.duration_s or 0.0)
+             for phase in phases if phase.started_at is not None]  # fmt: skip
+    for start, length_s in sorted(dated):
+        total_s += max(0.0, start + length_s - max(start, reached))
+        reached = max(reached, start + length_s)
+    return total_s + sum(phase.duration_s or 0.0 for phase in phases if phase.started_at is None)
 
 
 def _report_homeless(trail: Trail) -> None:

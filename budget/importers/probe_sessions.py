@@ -14,6 +14,8 @@ from budget.messages import msg
 CLOCK_SLACK_S = 1.0
 """Seconds that a clock may be adjusted backwards without being called wrong."""
 
+WAIT_EVENTS = ("wait.start", "wait.end", "attempt.start")
+MERGED = msg("upload the file that `probe end` wrote: it holds the whole session")
 ALL_FILES = msg("upload the file that `probe end` wrote, or all files of its folder")
 
 
@@ -32,7 +34,7 @@ def _session(
         entries[0].fields.reject(
             msg("the beginning of session {session} is not in this file: its machine is unknown",
                 session=name), ALL_FILES)  # fmt: skip
-    _check_clock(entries)
+    _check_clock(trail, entries)
     started_at, ended_at, closed = _span(entries)
     waits = _waits(trail, entries)
     if closed and ended_at is not None:
@@ -85,14 +87,13 @@ def _span(entries: list[Record]) -> tuple[datetime | None, datetime | None, bool
 
 
 def _waits(trail: Trail, entries: list[Record]) -> list[Wait]:
-    """Pair starts and ends; the end may come from another process than the start."""
-    marks = [entry for entry in entries if entry.event in ("wait.start", "wait.end")]
-    # Lines of several processes may stand one process after the other.
-    marks.sort(key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
+    """Pair starts and ends, also of different processes; an attempt or another wait ends one."""
     pairs: list[tuple[Record, Record | None]] = []
-    for mark in marks:
-        if mark.event == "wait.start":
-            pairs.append((mark, None))
+    for mark in trail.ordered(entry for entry in entries if entry.event in WAIT_EVENTS):
+        if mark.event != "wait.end":
+            pairs = [(start, end or mark) for start, end in pairs]
+            if mark.event == "wait.start":
+                pairs.append((mark, None))
             continue
         reason = mark.fields.value("reason")
         opened = [
@@ -105,7 +106,7 @@ def _waits(trail: Trail, entries: list[Record]) -> list[Wait]:
             best = max(opened, key=lambda i: (pairs[i][0].pid == mark.pid, i))
             pairs[best] = (pairs[best][0], mark)
         else:
-            mark.fields.reject(msg("a wait ends here that does not begin in this file"), ALL_FILES)
+            mark.fields.reject(msg("a wait ends here that does not begin in this file"), MERGED)
     return [
         Wait(
             reason=start.fields.text("reason") or "other",
@@ -137,10 +138,10 @@ def _change(entry: Record) -> Change:
     )
 
 
-def _check_clock(entries: list[Record]) -> None:
-    """Report once when a process saw the time of day go backwards."""
+def _check_clock(trail: Trail, entries: list[Record]) -> None:
+    """Report once when the time of day goes backwards while the monotonic clock goes on."""
     last: dict[int | None, Record] = {}
-    for entry in entries:
+    for entry in trail.ordered(entries):
         before = last.get(entry.pid)
         last[entry.pid] = entry
         if before is None or before.at is None or entry.at is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -64,6 +65,20 @@ class Trail:
         if own is None:
             return Writer(None, common.boot, common.host, common.limits)
         return Writer(own.layer, own.boot or common.boot, own.host, {**common.limits, **own.limits})
+
+    def ordered(self, entries: Iterable[Record]) -> list[Record]:
+        """Return records in the order they were written, by one monotonic clock if they share it.
+
+        A merged file is ordered by the time of day, which a clock that was set makes wrong.
+        """
+        items = list(entries)
+        boots = {self.writer(entry).boot for entry in items}
+        shared = len({entry.pid for entry in items}) == 1 or (len(boots) == 1 and None not in boots)
+        if shared and all(entry.mono_ns is not None for entry in items):
+            return sorted(items, key=lambda entry: entry.mono_ns or 0)
+        if all(entry.at is not None for entry in items):
+            return sorted(items, key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
+        return items
 
     def seconds(self, start: Record, end: Record) -> float | None:
         """Return the seconds between two records; None when that cannot be told.

@@ -74,7 +74,7 @@ ASSIGNMENT = re.compile(r"([A-Za-z_][\w.-]*)([\"']?\s*(?:=|:(?!//))\s*)(" + _VAL
 FLAG = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]*)(\s+)(" + _VALUE + ")")
 PATH = re.compile(
     r"(?P<url>[A-Za-z][\w+.-]*://[^\s'\"]+)"
-    r"|(?P<path>(?<![\w.~…/\\])/[^\s'\":;,()\[\]{}<>|&=/]+(?:/[^\s'\":;,()\[\]{}<>|&=]*)?)"
+    r"|(?P<path>(?<![\w.~…/\\<])/[^\s'\":;,()\[\]{}<>|&=/]+(?:/[^\s'\":;,()\[\]{}<>|&=]*)?)"
 )
 # Common account and host names say nothing about a person, and they are ordinary words.
 COMMON_NAMES = ("root", "user", "users", "test", "admin", "ubuntu", "debian", "jovyan", "localhost")

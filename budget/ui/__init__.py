@@ -1,0 +1,1 @@
+"""What the pages draw with. The only place besides ``pages/`` and ``app.py`` that knows Streamlit."""

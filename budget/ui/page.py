@@ -1,0 +1,205 @@
+"""What every page shares: its state, its header, its store, the language and the day.
+
+The store is the truth. The session state holds only what its reader is looking at, under the keys
+below; pages never invent keys of their own.
+"""
+
+from __future__ import annotations
+
+import gettext
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from budget import workflow
+from budget.messages import Message, msg
+from budget.project import Project
+from budget.store import Conflict, Store, StoreProblem, open_store
+from budget.ui import sample
+from budget.wording import Wording
+
+PAGES: dict[str, tuple[Message, str]] = {
+    "decision": (msg("Decision"), ":material/gavel:"),
+    "scope": (msg("Scope"), ":material/menu_book:"),
+    "measurements": (msg("Measurements"), ":material/straighten:"),
+    "blocks": (msg("Blocks"), ":material/view_week:"),
+    "quotes": (msg("Quotes"), ":material/receipt_long:"),
+    "scenarios": (msg("Scenarios"), ":material/balance:"),
+}
+"""The pages in the order of the menu. *Decision* comes first because the meeting looks at it."""
+
+PROJECT = "project"
+AUTHOR = "author"
+DAY = "as_of"
+FLASH = "flash"
+RECEIPTS = "receipts"
+CONFLICT = "conflict"
+GENERATION = "generation"
+PICKED = "picked"
+"""Keys of the session state. ``GENERATION`` counts saves: editors carry it in their key, so that a
+save gives them fresh input and no edit is ever merged twice."""
+
+LOCALE_FOLDER = Path(__file__).parent.parent / "locale"
+
+
+@dataclass(frozen=True)
+class View:
+    """One project as one reader sees it in this run of a page."""
+
+    store: Store
+    words: Wording
+    today: date
+    opened: workflow.Opened
+    result: workflow.Assessment
+
+    def t(self, text: str, /, **values: Any) -> str:
+        """Return a text of the page in the reader's language, with its values in place."""
+        return self.words.text(Message(text, values))
+
+    @property
+    def project(self) -> Project:
+        """The project as last saved."""
+        return self.opened.project
+
+    def key(self, name: str) -> str:
+        """Return a widget key that is new after every save and for every project."""
+        return f"{name}-{self.opened.id}-{self.opened.revision.number}-{generation()}"
+
+    def save(self, project: Project, message: str) -> bool:
+        """Save a changed project and rerun the page; show why when it is refused."""
+        try:
+            workflow.save(self.store, self.opened, project, author(), now(), message)
+        except workflow.Contradiction as error:
+            for problem in error.problems:
+                st.error(
+                    f"**{problem.where}**: {self.words.text(problem.what)}. "
+                    f"{self.words.text(problem.do_next)}",
+                    icon=":material/error:",
+                )
+            return False
+        except Conflict as conflict:
+            st.session_state[CONFLICT] = conflict
+            st.rerun()
+        renew()
+        st.session_state[FLASH] = self.t("Saved: {message}", message=message)
+        st.rerun()
+        return True
+
+
+def start(name: str) -> View:
+    """Draw the header of a page and return what it shows; ends the run where there is nothing."""
+    words = language()
+    store = _store_or_stop(words)
+    project_id = _project_id(store, words)
+    opened = workflow.open_project(store, project_id)
+    if opened is None:
+        _unknown_project(store, words, project_id)
+        st.stop()
+        raise AssertionError  # st.stop never returns
+    today = _today(words)
+    view = View(store, words, today, opened, workflow.assess(opened.project, opened.logs, today))
+    from budget.ui import header
+
+    header.draw(view, name)
+    return view
+
+
+def language() -> Wording:
+    """Return the wording of the reader's language; English is the source of every text."""
+    wanted = st.query_params.get("lang") or st.context.locale or "en"
+    translation = gettext.translation(
+        "messages", LOCALE_FOLDER, languages=[wanted.replace("-", "_")], fallback=True
+    )
+    if isinstance(translation, gettext.GNUTranslations):
+        return Wording(translation.gettext, wanted.replace("-", "_"))
+    return Wording()
+
+
+def generation() -> int:
+    """Return how often this reader has saved or discarded edits."""
+    return int(st.session_state.get(GENERATION, 0))
+
+
+def renew() -> None:
+    """Give every editor fresh input: what was edited is saved or given up."""
+    st.session_state[GENERATION] = generation() + 1
+
+
+def author() -> str:
+    """Return the name that stands beside what this reader enters."""
+    return str(st.session_state.get(AUTHOR) or "unnamed")
+
+
+def now() -> datetime:
+    """Return the current moment; with ``today`` the only clock of the dashboard."""
+    return datetime.now(UTC)
+
+
+def go_to(project_id: str, page: str | None = None) -> None:
+    """Show another project, on this page or on ``page``."""
+    st.session_state[PROJECT] = project_id
+    st.session_state.pop(RECEIPTS, None)
+    st.session_state.pop(CONFLICT, None)
+    st.session_state.pop(PICKED, None)
+    st.query_params[PROJECT] = project_id
+    renew()
+    if page is None:
+        st.rerun()
+    st.switch_page(f"pages/{page}.py", query_params={PROJECT: project_id})
+
+
+@st.cache_resource
+def _open(url: str | None) -> Store:
+    return open_store(url)
+
+
+def _store_or_stop(words: Wording) -> Store:
+    try:
+        store = _open(None)
+        sample.keep(store, now())
+    except StoreProblem as problem:
+        st.error(f"{words.text(msg('The projects cannot be opened.'))} {problem}",
+                 icon=":material/database:")
+        st.stop()
+        raise AssertionError from None  # st.stop never returns
+    return store
+
+
+def _project_id(store: Store, words: Wording) -> str:
+    """Return the project of the address, else the one looked at last, else the sample."""
+    wanted = st.query_params.get(PROJECT) or st.session_state.get(PROJECT) or sample.ID
+    st.session_state[PROJECT] = wanted
+    if st.query_params.get(PROJECT) != wanted:
+        st.query_params[PROJECT] = wanted
+    return str(wanted)
+
+
+def _today(words: Wording) -> date:
+    text = st.query_params.get(DAY)
+    if text:
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            st.warning(words.text(msg("The address says as_of={text}, which is no date; today is "
+                                      "used. Write it as 2027-01-11.", text=text)))
+    return now().date()
+
+
+def _unknown_project(store: Store, words: Wording, project_id: str) -> None:
+    st.title(words.text(msg("No such project")))
+    st.error(words.text(msg("The address names the project {id}, which is not in this database. "
+                            "Choose one below, or check the address.", id=project_id)))
+    for entry in store.projects():
+        if st.button(header_title(entry.document), key=f"open-{entry.id}"):
+            go_to(entry.id)
+
+
+def header_title(document: str) -> str:
+    """Return the title that a stored document begins with."""
+    for line in document.splitlines():
+        if line.startswith("title:"):
+            return line.removeprefix("title:").strip().strip("'\"")
+    return "?"
