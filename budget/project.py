@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -360,10 +360,15 @@ def open_blocks(project: Project) -> tuple[Block, ...]:
 
 def threshold_unit(name: str) -> str:
     """Return the unit of a policy threshold."""
-    hints: dict[str, Any] = {
-        field.name: field.type for field in msgspec.structs.fields(Policy)
-    }  # Annotated types keep their Meta
-    for meta in hints[name].__metadata__:
-        if meta.extra and "unit" in meta.extra:
-            return str(meta.extra["unit"])
-    raise KeyError(name)
+    return str((_threshold_meta(name).extra or {})["unit"])
+
+
+def threshold_reason(name: str) -> str:
+    """Return why a policy threshold has its default value: its source, in English."""
+    return str(_threshold_meta(name).description)
+
+
+def _threshold_meta(name: str) -> Meta:
+    hints = get_type_hints(Policy, include_extras=True)
+    meta: Meta = hints[name].__metadata__[0]
+    return meta

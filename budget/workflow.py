@@ -19,8 +19,16 @@ from budget.costs import Scenario
 from budget.decisions import Decision, decide
 from budget.estimates import Estimate, estimate
 from budget.facts import Facts
+from budget.figures import Figure, Source, State, exact
 from budget.messages import Message, Problem, msg
-from budget.project import Assignment, Declaration, Project
+from budget.project import (
+    Assignment,
+    Declaration,
+    Policy,
+    Project,
+    threshold_reason,
+    threshold_unit,
+)
 from budget.proposals import propose
 from budget.scenarios import scenarios
 from budget.spending import Spending, spending
@@ -32,17 +40,22 @@ __all__ = [
     "Assessment",
     "Contradiction",
     "Opened",
+    "Problem",
     "Receipt",
+    "Threshold",
     "add_files",
     "assess",
     "assign",
     "create",
+    "differences",
     "open_project",
     "propose",
     "quote_problems",
     "read_logs",
     "save",
+    "since_last",
     "summarise",
+    "thresholds",
     "unassign",
 ]
 
@@ -77,6 +90,14 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...]
     files: tuple[StoredLog, ...]
     logs: tuple[ImportedLog, ...]
+
+
+class Threshold(msgspec.Struct, frozen=True, kw_only=True):
+    """A named threshold of the policy, and why it has its value."""
+
+    name: str
+    figure: Figure
+    why: Message
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -308,6 +329,77 @@ def quote_problems(
                 )
             )
     return tuple(problems)
+
+
+def thresholds(project: Project) -> tuple[Threshold, ...]:
+    """Return every threshold: *assumed* until the project sets or confirms it."""
+    defaults, rows = Policy(), []
+    for name in Policy.__struct_fields__:
+        value = getattr(project.policy, name)
+        word = project.declared.get(f"policy.{name}")
+        settled = word is not None or value != getattr(defaults, name)
+        source = Source(
+            "policy", name, on=word.on.isoformat() if word else None, by=word.by if word else None
+        )
+        rows.append(
+            Threshold(
+                name=name,
+                figure=exact(
+                    value,
+                    threshold_unit(name),
+                    State.DECLARED if settled else State.ASSUMED,
+                    source,
+                ),
+                why=msg(threshold_reason(name)),
+            )
+        )
+    return tuple(rows)
+
+
+def since_last(store: Store, opened: Opened, result: Assessment) -> tuple[Message, ...]:
+    """Return what the newest revision changed in the plan, and in the decision drawn from it."""
+    before = store.revision(opened.id, opened.revision.number - 1)
+    document = documents.read(before.document.encode(), opened.id) if before else None
+    if before is None or document is None or document.project is None:
+        return ()
+    earlier = assess(document.project, opened.logs, result.as_of)
+    found = []
+    if earlier.decision.headline_text != result.decision.headline_text:
+        found.append(msg("the headline was: {headline}", headline=earlier.decision.headline_text))
+    for path, old, new in differences(document.project, opened.project)[:12]:
+        found.append(msg("{path}: {old} became {new}", path=path, old=old, new=new))
+    return tuple(found)
+
+
+def differences(one: Project, other: Project) -> tuple[tuple[str, Any, Any], ...]:
+    """Return (path, value in ``one``, value in ``other``) where two projects differ."""
+    a, b = msgspec.to_builtins(one), msgspec.to_builtins(other)
+    paths = dict.fromkeys((*_changed_paths(a, b), *_changed_paths(b, a)))
+    return tuple((path, _value_at(a, path), _value_at(b, path)) for path in paths)
+
+
+def _value_at(tree: Any, path: str) -> Any:
+    """Return the value of a dotted path, list items found by their id; None where there is none."""
+    while path:
+        key, _, rest = path.partition(".")
+        if isinstance(tree, dict):
+            if key not in tree and rest:  # a key that itself holds dots
+                found = [name for name in tree if path == name or path.startswith(f"{name}.")]
+                key = found[0] if found else key
+                rest = path[len(key) + 1 :]
+            tree = tree.get(key)
+        elif isinstance(tree, (list, tuple)):
+            matching = [
+                item for item in tree if path == item["id"] or path.startswith(f"{item['id']}.")
+            ]
+            if not matching:
+                return None
+            tree = max(matching, key=lambda item: len(item["id"]))
+            rest = path[len(tree["id"]) + 1 :]
+        else:
+            return None
+        path = rest
+    return tree
 
 
 def _looks_like_document(name: str, data: bytes) -> bool:

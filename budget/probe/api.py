@@ -201,7 +201,8 @@ def _is_error(exception: Optional[BaseException]) -> bool:
 def _error(exception: BaseException) -> Dict[str, str]:
     kind = type(exception).__name__
     try:
-        message = clean(str(exception))
+        # an exception may carry a whole page; what is kept is only its beginning
+        message = clean(str(exception)[: 10 * MESSAGE_CHARACTERS])
     except Exception:
         message = ""
     # the same failure has the same signature, whatever sizes and addresses it names

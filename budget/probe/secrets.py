@@ -68,12 +68,15 @@ SCHEMES = re.compile(
     r"\b(Bearer|Authorization[\"']?\s*[:=]\s*[\"']?\w+)(\s+)[^\s'\",;]+", re.IGNORECASE
 )
 WHOLE_ASSIGNMENT = re.compile(r"([-+]*[A-Za-z_][\w.-]*)=", re.DOTALL)
-USER_INFO = re.compile(r"(\b[A-Za-z][\w+.-]*://)[^\s/@'\"]*(?:@[^\s/@'\"]*)*@")
+# The patterns below begin where a word begins, so that a long word costs no more than its length.
+USER_INFO = re.compile(r"((?<![\w+.-])[A-Za-z][\w+.-]*://)[^\s/@'\"]*(?:@[^\s/@'\"]*)*@")
 _VALUE = r"(?:\"[^\"]*\"|'[^']*'|[^\s&;,'\"]+)"
-ASSIGNMENT = re.compile(r"([A-Za-z_][\w.-]*)([\"']?\s*(?:=|:(?!//))\s*)(" + _VALUE + ")")
+ASSIGNMENT = re.compile(
+    r"(?<![\w.-])([-+]*[A-Za-z_][\w.-]*)([\"']?\s*(?:=|:(?!//))\s*)(" + _VALUE + ")"
+)
 FLAG = re.compile(r"(?<![\w-])(--?[A-Za-z][\w.-]*)(\s+)(" + _VALUE + ")")
 PATH = re.compile(
-    r"(?P<url>[A-Za-z][\w+.-]*://[^\s'\"]+)"
+    r"(?P<url>(?<![\w+.-])[A-Za-z][\w+.-]*://[^\s'\"]+)"
     r"|(?P<path>(?<![\w.~…/\\<])/[^\s'\":;,()\[\]{}<>|&=/]+(?:/[^\s'\":;,()\[\]{}<>|&=]*)?)"
 )
 # Common account and host names say nothing about a person, and they are ordinary words.

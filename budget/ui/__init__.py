@@ -1,1 +1,1 @@
-"""What the pages draw with. The only place besides ``pages/`` and ``app.py`` that knows Streamlit."""
+"""What the pages draw with: besides ``pages/`` and ``app.py`` the only place with Streamlit."""

@@ -54,6 +54,8 @@ class View:
     today: date
     opened: workflow.Opened
     result: workflow.Assessment
+    log_version: int
+    """The store's count of log changes when this page was drawn."""
 
     def t(self, text: str, /, **values: Any) -> str:
         """Return a text of the page in the reader's language, with its values in place."""
@@ -100,7 +102,14 @@ def start(name: str) -> View:
         st.stop()
         raise AssertionError  # st.stop never returns
     today = _today(words)
-    view = View(store, words, today, opened, workflow.assess(opened.project, opened.logs, today))
+    view = View(
+        store,
+        words,
+        today,
+        opened,
+        workflow.assess(opened.project, opened.logs, today),
+        store.version(project_id)[1],
+    )
     from budget.ui import header
 
     header.draw(view, name)
@@ -161,8 +170,10 @@ def _store_or_stop(words: Wording) -> Store:
         store = _open(None)
         sample.keep(store, now())
     except StoreProblem as problem:
-        st.error(f"{words.text(msg('The projects cannot be opened.'))} {problem}",
-                 icon=":material/database:")
+        st.error(
+            f"{words.text(msg('The projects cannot be opened.'))} {problem}",
+            icon=":material/database:",
+        )
         st.stop()
         raise AssertionError from None  # st.stop never returns
     return store
@@ -183,15 +194,29 @@ def _today(words: Wording) -> date:
         try:
             return date.fromisoformat(text)
         except ValueError:
-            st.warning(words.text(msg("The address says as_of={text}, which is no date; today is "
-                                      "used. Write it as 2027-01-11.", text=text)))
+            st.warning(
+                words.text(
+                    msg(
+                        "The address says as_of={text}, which is no date; today is "
+                        "used. Write it as 2027-01-11.",
+                        text=text,
+                    )
+                )
+            )
     return now().date()
 
 
 def _unknown_project(store: Store, words: Wording, project_id: str) -> None:
     st.title(words.text(msg("No such project")))
-    st.error(words.text(msg("The address names the project {id}, which is not in this database. "
-                            "Choose one below, or check the address.", id=project_id)))
+    st.error(
+        words.text(
+            msg(
+                "The address names the project {id}, which is not in this database. "
+                "Choose one below, or check the address.",
+                id=project_id,
+            )
+        )
+    )
     for entry in store.projects():
         if st.button(header_title(entry.document), key=f"open-{entry.id}"):
             go_to(entry.id)
@@ -203,3 +228,8 @@ def header_title(document: str) -> str:
         if line.startswith("title:"):
             return line.removeprefix("title:").strip().strip("'\"")
     return "?"
+
+
+def plain(text: str) -> str:
+    """Return a person's text so that Markdown shows it as it was typed."""
+    return "".join(f"\\{char}" if char in "\\`*_{}[]()#+-.!|~$<>:" else char for char in text)

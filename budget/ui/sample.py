@@ -24,7 +24,9 @@ def keep(store: Store, at: datetime) -> None:
         return
     document = documents.read(DOCUMENT.read_bytes(), DOCUMENT.name)
     if document.project is None:
-        raise StoreProblem("the sample project cannot be read: reinstall compute-budget")
+        raise StoreProblem(
+            "the sample project cannot be read", DOCUMENT.name, "Install compute-budget again."
+        )
     try:
         store.create_project(documents.write(document.project), "sample", at, "sample data", ID)
     except StoreProblem:
@@ -39,6 +41,8 @@ def restore(store: Store, at: datetime) -> None:
     document = documents.read(DOCUMENT.read_bytes(), DOCUMENT.name)
     if newest is None or document.project is None:
         return
-    store.save(ID, documents.write(document.project), newest.number, "sample", at, "sample restored")
+    store.save(
+        ID, documents.write(document.project), newest.number, "sample", at, "sample restored"
+    )
     for path in logs():
         store.add_log(ID, path.name, path.read_bytes(), "sample", at)

@@ -1,0 +1,208 @@
+"""The page *Decision*: the first minute on one screen, then the verdicts with their evidence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from budget import rules, workflow
+from budget.decisions import Total
+from budget.facts import Verdict
+from budget.messages import Message, msg
+from budget.ui import figure, page, upload
+from budget.ui.page import View
+
+OUTCOMES: dict[str, tuple[Message, str, figure.Colour]] = {
+    "pass": (msg("pass"), ":material/check_circle:", "green"),
+    "fail": (msg("fail"), ":material/cancel:", "red"),
+    "unknown": (msg("cannot tell"), ":material/help:", "orange"),
+}
+
+
+def guard(view: View) -> bool:
+    """Draw the way to begin when a project is empty; return whether that was all there is."""
+    if view.project.blocks or view.opened.files:
+        return False
+    st.subheader(view.t("Nothing to decide yet"))
+    st.markdown(
+        view.t(
+            "Measure a trial with the probe on any machine, then drop its log here. The log brings "
+            "the environment and the blocks of work; you add how many runs are planned and a quote."
+        )
+    )
+    st.code("compute-budget probe run --block reference -- python eval.py", language=None)
+    upload.draw(view, key="upload-decision")
+    with st.container(horizontal=True):
+        st.page_link(
+            "pages/blocks.py", label=view.t("Enter blocks by hand"), icon=":material/view_week:"
+        )
+        st.page_link(
+            "pages/scope.py", label=view.t("Describe the scope first"), icon=":material/menu_book:"
+        )
+    return True
+
+
+def first_minute(view: View) -> None:
+    """Draw the sentence, the totals, what fits, what may go, what holds and what is missing."""
+    decision = view.result.decision
+    words = view.words
+    st.header(words.text(decision.headline_text), anchor=False)
+    st.code(words.text(decision.approve), language=None, wrap_lines=True)
+    _totals(view)
+    _checks(view)
+    for text in decision.contradictions:
+        st.warning(words.text(text), icon=":material/compare_arrows:")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _blocks(view)
+        _remarks(view)
+    with right:
+        _missing(view)
+    with st.expander(
+        view.t("Drop a log or a project document"),
+        icon=":material/upload_file:",
+        expanded=page.RECEIPTS in st.session_state,
+    ):
+        upload.draw(view, key="upload-decision")
+
+
+def verdicts(view: View) -> None:
+    """Draw one card per rule with the outcome for every block and its reasons."""
+    st.subheader(view.t("Why: five rules and their evidence"), anchor=False)
+    for rule in rules.ALL:
+        found = [item for item in view.result.decision.verdicts if item.rule == rule.ID]
+        with st.container(border=True, key=f"rule-{rule.ID}"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"**{view.words.text(rule.TITLE)}**", width="content")
+                for outcome, (word, icon, colour) in OUTCOMES.items():
+                    count = sum(1 for item in found if item.outcome == outcome)
+                    if count:
+                        text = view.words.text(word)
+                        st.badge(
+                            text if len(found) == 1 else f"{count} {text}", icon=icon, color=colour
+                        )
+            st.caption(view.words.text(rule.WHY))
+            if not found:
+                st.markdown(view.t("No open block to judge."))
+            for number, item in enumerate(found):
+                _verdict(view, item, key=f"{rule.ID}-{number}")
+    with st.expander(view.t("Thresholds"), icon=":material/rule:"):
+        thresholds(view)
+
+
+def thresholds(view: View) -> None:
+    """Draw the named thresholds with unit, source and whether anybody confirmed them."""
+    rows = workflow.thresholds(view.project)
+    st.dataframe(
+        {
+            view.t("threshold"): [row.name for row in rows],
+            view.t("value"): [figure.value(row.figure, view.words) for row in rows],
+            view.t("state"): [view.words.text(figure.STATES[row.figure.state][0]) for row in rows],
+            view.t("why this value"): [view.words.text(row.why) for row in rows],
+        },
+        hide_index=True,
+    )
+
+
+def _totals(view: View) -> None:
+    decision = view.result.decision
+    tiles = [
+        (view.t("Spent so far"), decision.totals.spent.machine_hours),
+        (view.t("Remaining machine-hours"), decision.totals.remaining.machine_hours),
+        (view.t("Remaining GPU-hours, billed"), decision.totals.remaining.gpu_hours),
+        (_cost_label(view, decision.totals.sum), decision.totals.sum.cost),
+    ]
+    for number, (column, (label, item)) in enumerate(zip(st.columns(4), tiles, strict=True)):
+        with column:
+            figure.draw(item, label, view.words, key=f"total-{number}")
+
+
+def _cost_label(view: View, total: Total) -> str:
+    if total.scenario is None:
+        return view.t("Cost in all")
+    return view.t("Cost in all, scenario {scenario}", scenario=msg(total.scenario))
+
+
+def _checks(view: View) -> None:
+    with st.container(horizontal=True, gap="medium"):
+        for check in view.result.decision.checks:
+            word, icon, colour = OUTCOMES[check.outcome]
+            with st.container(horizontal=True, vertical_alignment="center", width="content"):
+                st.badge(f"{view.t(check.name)}: {view.words.text(word)}", icon=icon, color=colour)
+                st.markdown(f":small[{view.words.text(check.because)}]", width="content")
+
+
+def _blocks(view: View) -> None:
+    decision = view.result.decision
+    st.subheader(view.t("Blocks"), anchor=False)
+    if decision.go:
+        st.markdown(view.t("**Go**"))
+        for name in decision.go:
+            item = view.result.estimate(name)
+            st.markdown(
+                f":material/check_circle: **{page.plain(name)}** "
+                f"{figure.cell(item.remaining_h, view.words)}"
+            )
+    if decision.hold:
+        st.markdown(view.t("**Hold**"))
+        for hold in decision.hold:
+            st.markdown(
+                f":material/pause_circle: **{page.plain(hold.block)}** "
+                f"{page.plain(view.words.text(hold.why))}  \n"
+                f":material/arrow_forward: {page.plain(view.words.text(hold.do_next))}"
+            )
+    if not decision.go and not decision.hold:
+        st.markdown(view.t("No open block."))
+
+
+def _remarks(view: View) -> None:
+    decision = view.result.decision
+    if decision.remarks:
+        with st.expander(
+            view.t("What this does not cover ({count})", count=len(decision.remarks)),
+            expanded=len(decision.remarks) < 4,
+        ):
+            for text in decision.remarks:
+                st.markdown(f"- {page.plain(view.words.text(text))}")
+    changes = workflow.since_last(view.store, view.opened, view.result)
+    with st.expander(view.t("What changed since the last revision ({count})", count=len(changes))):
+        for text in changes or (msg("nothing"),):
+            st.markdown(f"- {page.plain(view.words.text(text))}")
+
+
+def _missing(view: View) -> None:
+    decision = view.result.decision
+    st.subheader(view.t("Missing, and what to do"), anchor=False)
+    if not decision.missing:
+        st.markdown(view.t("Nothing is missing."))
+    for number, need in enumerate(decision.missing):
+        with st.container(horizontal=True, vertical_alignment="top", key=f"need-{number}"):
+            st.markdown(
+                f"{page.plain(view.words.text(need.what))}  \n"
+                f":material/arrow_forward: {page.plain(view.words.text(need.do_next))}",
+                width="stretch",
+            )
+            if need.where in page.PAGES:
+                title, icon = page.PAGES[need.where]
+                st.page_link(
+                    f"pages/{need.where}.py",
+                    label=view.words.text(title),
+                    icon=icon,
+                    width="content",
+                )
+
+
+def _verdict(view: View, item: Verdict, *, key: str) -> None:
+    word, icon, colour = OUTCOMES[item.outcome]
+    head = (
+        f":{colour}[{icon}] **{page.plain(item.block or view.t('project'))}** "
+        f"({view.words.text(word)}): "
+    )
+    reasons = "; ".join(page.plain(view.words.text(text)) for text in item.because)
+    line = head + reasons
+    if item.do_next is not None:
+        line += f"  \n:material/arrow_forward: {page.plain(view.words.text(item.do_next))}"
+    if item.sources:
+        shown = ", ".join(view.words.source(source) for source in item.sources[:3])
+        line += f"  \n:small[:gray[{page.plain(shown)}]]"
+    with st.container(key=key):
+        st.markdown(line)

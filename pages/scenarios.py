@@ -1,0 +1,3 @@
+from budget.ui import page
+
+view = page.start("scenarios")
