@@ -83,8 +83,16 @@ def verdicts(view: View) -> None:
             st.caption(view.words.text(rule.WHY))
             if not found:
                 st.markdown(view.t("No open block to judge."))
+            passed = [item for item in found if item.outcome == "pass"]
             for number, item in enumerate(found):
-                _verdict(view, item, key=f"{rule.ID}-{number}")
+                if item.outcome != "pass" or len(passed) == 1:
+                    _verdict(view, item, key=f"{rule.ID}-{number}")
+            if len(passed) > 1:
+                with st.expander(
+                    view.t("{count} pass: their evidence", count=len(passed)), type="compact"
+                ):
+                    for number, item in enumerate(passed):
+                        _verdict(view, item, key=f"{rule.ID}-pass-{number}")
     with st.expander(view.t("Thresholds"), icon=":material/rule:"):
         thresholds(view)
 
@@ -123,12 +131,13 @@ def _cost_label(view: View, total: Total) -> str:
 
 
 def _checks(view: View) -> None:
-    with st.container(horizontal=True, gap="medium"):
-        for check in view.result.decision.checks:
-            word, icon, colour = OUTCOMES[check.outcome]
-            with st.container(horizontal=True, vertical_alignment="center", width="content"):
-                st.badge(f"{view.t(check.name)}: {view.words.text(word)}", icon=icon, color=colour)
-                st.markdown(f":small[{view.words.text(check.because)}]", width="content")
+    lines = []
+    for check in view.result.decision.checks:
+        word, icon, colour = OUTCOMES[check.outcome]
+        name = f"{view.t(check.name)}: {view.words.text(word)}"
+        reason = page.plain(view.words.text(check.because))
+        lines.append(f":{colour}-badge[{icon} {name}] {reason}")
+    st.markdown("  \n".join(lines))
 
 
 def _blocks(view: View) -> None:

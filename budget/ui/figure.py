@@ -27,9 +27,9 @@ STATES: dict[State, tuple[Message, str, Colour]] = {
 
 def draw(figure: Figure, label: str, words: Wording, *, key: str) -> None:
     """Draw a figure as a tile: label, value, range with counts, state, and its explanation."""
-    with st.container(border=True, height="stretch", gap="small"):
+    with st.container(border=True, height="stretch", gap=None):
         st.markdown(f":small[{label}]")
-        st.markdown(f"### {value(figure, words)}")
+        st.markdown(f"### {value(figure, words)}", anchors=False)
         detail = under(figure, words)
         if detail:
             st.caption(detail)
@@ -63,8 +63,8 @@ def under(figure: Figure, words: Wording) -> str:
     if shown.n is not None:
         parts.append(f"n = {shown.n}" + (f", k = {shown.k}" if shown.k is not None else ""))
     why = figure.why if figure.known or figure.part is None else figure.part.why
-    if why is not None:
-        parts.append(words.text(why))
+    if why is not None and figure.state is not State.NOT_APPLICABLE:
+        parts.append(_escaped(words.text(why)))
     return " · ".join(part for part in parts if part)
 
 

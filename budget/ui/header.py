@@ -36,18 +36,20 @@ def draw(view: View, name: str) -> None:
 
 
 def _sample_banner(view: View) -> None:
-    with st.container(
-        border=True, horizontal=True, vertical_alignment="center", key="sample-banner"
-    ):
+    with st.container(horizontal=True, vertical_alignment="center", key="sample-banner"):
         if st.button(
-            view.t("Start your own project"), type="primary", key="start-own", icon=":material/add:"
+            view.t("Start your own project"),
+            type="primary",
+            key="start-own",
+            icon=":material/add:",
         ):
             _new_project(view)
-        st.markdown(
+        st.info(
             view.t(
-                "**Sample data.** The logs were really measured on a small CPU host; the price "
-                "is an example. Nothing here is yours."
+                "**Sample data.** The logs were really measured on a small CPU host; the price is "
+                "an example. Nothing here is yours."
             ),
+            icon=":material/science:",
             width="stretch",
         )
 
