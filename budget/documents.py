@@ -13,7 +13,7 @@ import msgspec
 import yaml
 
 from budget.messages import Message, Problem, msg
-from budget.numerals import read_number
+from budget.numerals import read_number, unambiguous
 from budget.project import SCHEMA, Project
 from budget.yamltext import Path, YamlText, read_yaml
 
@@ -301,7 +301,7 @@ def _clean_value(kind: Any, meta: list[msgspec.Meta], raw: str, path: Path, comp
                 msg("correct it, or leave it empty if unknown"),
             )
             return _DROPPED
-        return format(number.to_integral_value() if kind is int else number, "f")
+        return unambiguous(format(number.to_integral_value() if kind is int else number, "f"))
     if kind is date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", raw):
         complain(
             path,
@@ -394,9 +394,11 @@ def _texts(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return builtins that PyYAML can write: tuples as lists."""
+    """Return builtins that PyYAML can write: tuples as lists, and 1.125 as the text "1.1250"."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, float) and unambiguous(repr(value)) != repr(value):
+        return unambiguous(repr(value))
     return value

@@ -53,6 +53,11 @@ def read_number(text: str, where: str = "", unit: str | None = None) -> Decimal 
     return value
 
 
+def unambiguous(text: str) -> str:
+    """Return a written number so that it reads back as itself: 1.125 becomes 1.1250."""
+    return text + "0" if isinstance(_separators(text), Message) else text
+
+
 def _separators(compact: str) -> str | Message:
     """Return ``compact`` with a decimal point and no thousands, or the question to ask."""
     points, commas = compact.count("."), compact.count(",")
@@ -70,10 +75,11 @@ def _separators(compact: str) -> str | Message:
         whole, _, fraction = compact.partition(mark)
         digits = whole.lstrip("+-")
         if len(fraction) == 3 and 1 <= len(digits) <= 3 and not digits.startswith("0"):
+            short = fraction.rstrip("0") or "0"
             return msg(
                 "write {thousands} or {decimal}",
                 thousands=whole + fraction,
-                decimal=f"{whole}.{fraction.rstrip('0') or '0'}",
+                decimal=f"{whole}.{short if short != fraction else fraction + '0'}",
             )
         return f"{whole}.{fraction}"
     return compact

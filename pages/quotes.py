@@ -1,3 +1,9 @@
-from budget.ui import page
+"""Prices somebody verified, which of them may be used, and what to ask for the others."""
+
+from budget.ui import page, quotes
 
 view = page.start("quotes")
+if not quotes.guard(view):
+    quotes.cards(view)
+quotes.entry_form(view)
+quotes.questions(view)

@@ -1,3 +1,8 @@
-from budget.ui import page
+"""What will be reproduced, by when, and what it needs; what the logs show beside it."""
+
+from budget.ui import page, scope
 
 view = page.start("scope")
+scope.introduction(view)
+scope.form(view)
+scope.document(view)

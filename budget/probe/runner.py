@@ -182,7 +182,8 @@ def _attend(
 ) -> Ending:
     """Sample, beat and forward signals until the command ends; then write the end."""
     samples = Samples()
-    own_peak_bytes = memory.own_maxrss_bytes()
+    # of this program alone: the system's own count would still hold its launcher's size
+    own_peak_bytes = memory.own().peak_bytes or memory.own_maxrss_bytes()
     received: List[int] = []
     forwarded: Set[int] = set()
     asked_to_stop = None

@@ -123,7 +123,7 @@ def _revision(view: View, revision: Revision) -> str:
 
 
 def _new_project(view: View) -> None:
-    project = Project(title=view.t("New project"), currency="EUR")
+    project = Project(title=view.t("New project"))
     project_id = workflow.create(view.store, project, page.author(), page.now())
     st.session_state[page.FLASH] = view.t("New project started")
     page.go_to(project_id, "decision")

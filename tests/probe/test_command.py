@@ -269,3 +269,17 @@ def test_bad_use_gets_one_sentence_and_opens_no_session(desk: Desk, words: list[
     assert done.stderr.startswith(b"compute-budget probe: ")
     assert done.stderr.count(b"\n") == 1
     assert not desk.logs.exists()
+
+
+def test_a_large_program_that_starts_the_probe_does_not_hide_a_peak(desk: Desk) -> None:
+    """A launcher of 200 MiB starts the probe; the command's 90 MiB still count."""
+    held = 90 * 2**20
+    code = (
+        "import subprocess, sys; big = bytearray(200 * 2**20); "
+        "subprocess.run([sys.executable, '-m', 'budget.probe', 'run', '--block', 'b', '--out', "
+        f"sys.argv[1], '--', sys.executable, '-c', 'bytearray({held})'], check=True)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(desk.logs)], cwd=desk.folder, env=desk.env,
+                   check=True)  # fmt: skip
+    (host,) = desk.only("attempt.end")["memory"]
+    assert host["resident_peak_bytes"] > held
