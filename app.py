@@ -2,14 +2,7 @@
 
 import streamlit as st
 
-from budget.ui.page import PAGES, language
+from budget.ui.page import navigation
 
 st.set_page_config(page_title="compute-budget", page_icon="📊", layout="wide")
-words = language()
-st.navigation(
-    [
-        st.Page(f"pages/{name}.py", title=words.text(title), icon=icon, default=name == "decision")
-        for name, (title, icon) in PAGES.items()
-    ],
-    position="top",
-).run()
+navigation().run()

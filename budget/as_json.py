@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from budget.facts import Verdict
     from budget.scenarios import Check
 
+_MONEY = re.compile(r"[A-Z]{3}(/|\Z)")
 WORDS = Wording()
 """JSON is read by programs: its texts are the English sources."""
 
@@ -40,9 +42,9 @@ def texts(messages: Iterable[Message]) -> str:
 def figure(item: Figure) -> dict[str, Any]:
     """Return a figure with its whole explanation under ``from``. Money is text."""
     result: dict[str, Any] = {
-        "value": number(item.value),
-        "low": number(item.low),
-        "high": number(item.high),
+        "value": number(item.value, item.unit),
+        "low": number(item.low, item.unit),
+        "high": number(item.high, item.unit),
         "unit": item.unit,
         "state": str(item.state),
         "n": item.n,
@@ -61,9 +63,11 @@ def figure(item: Figure) -> dict[str, Any]:
     return result
 
 
-def number(value: Any) -> Any:
-    """Return a number as JSON writes it: exact decimals as text."""
-    return str(value) if isinstance(value, Decimal) else value
+def number(value: Any, unit: str = "") -> Any:
+    """Return a number as JSON writes it: money and other exact decimals as text."""
+    if value is None or not (isinstance(value, Decimal) or _MONEY.match(unit)):
+        return value
+    return format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
 
 
 def source(item: Source) -> dict[str, Any]:

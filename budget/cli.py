@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +17,45 @@ if TYPE_CHECKING:
 
 UNREADABLE = 2
 NOT_ENOUGH_EVIDENCE = 3
+MOST_PROJECT_BYTES = 32 * 2**20
+"""A project document is read up to here; ``documents`` then says that it is too large."""
+
+
+class _Misuse(click.ClickException):
+    """Wrong words on the command line, as one line on stderr."""
+
+    exit_code = UNREADABLE
+
+    def __init__(self, error: click.UsageError) -> None:
+        place = error.ctx.command_path if error.ctx else "compute-budget"
+        super().__init__(_one_line(f"{place}: {error.format_message()} See {place} --help"))
+
+    def show(self, file: Any = None) -> None:
+        click.echo(self.message, file=file, err=True)
+
+
+class _Verbs(click.Group):
+    """The verbs; misuse is one line, and any terminal or pipe takes the output."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a stand-in for a terminal may lack it
+                stream.reconfigure(errors="backslashreplace")
+        return super().main(*args, **extra)
+
+    def make_context(self, info_name: Any, args: list[str], *more: Any, **extra: Any) -> Any:
+        if not args:  # the help is shown
+            return super().make_context(info_name, args, *more, **extra)
+        try:
+            return super().make_context(info_name, args, *more, **extra)
+        except click.UsageError as error:
+            raise _Misuse(error) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            raise _Misuse(error) from error
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,7 +68,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Turn measurements of a representative trial into a compute decision and its budget."""
 
@@ -42,8 +81,9 @@ def read(files: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
     from budget import as_json as output
     from budget.attempts import combine
 
-    _day(as_of)
-    logs = _logs(files)
+    given = _Given(as_of)
+    logs = given.logs(files)
+    given.settle()
     measurements = combine(logs)
     _complain(measurements.problems)
     if as_json:
@@ -52,8 +92,7 @@ def read(files: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
         from budget import tables
 
         tables.show_reading(logs, measurements)
-    if any(not log.attempts and not log.sessions and not log.fragments for log in logs):
-        sys.exit(UNREADABLE)
+    _settle_logs(logs)
 
 
 @main.command()
@@ -62,7 +101,7 @@ def read(files: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
 @_common
 def estimate(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
     """Estimate every block of PROJECT.yaml: per component low, mid, high, n and k."""
-    result = _assess(project, logs, as_of)
+    result, read_logs = _assess(project, logs, as_of)
     if as_json:
         from budget import as_json as output
 
@@ -80,6 +119,7 @@ def estimate(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | No
         from budget import tables
 
         tables.show_estimates(result)
+    _settle_logs(read_logs)
 
 
 @main.command()
@@ -90,7 +130,7 @@ def scenarios(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | N
     """Show the cost lines of every scenario, what is missing, and break-even rates."""
     from budget.scenarios import break_even_rates, comparison, questions_to_provider
 
-    result = _assess(project, logs, as_of)
+    result, read_logs = _assess(project, logs, as_of)
     rates = break_even_rates(result.project, result.estimates, result.scenarios)
     side_by_side = comparison(result.scenarios)
     if as_json:
@@ -122,6 +162,7 @@ def scenarios(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | N
         from budget import tables
 
         tables.show_scenarios(result, side_by_side, rates)
+    _settle_logs(read_logs)
 
 
 @main.command()
@@ -130,7 +171,7 @@ def scenarios(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | N
 @_common
 def decide(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
     """Decide: the headline, its reasons, the totals, what may go, what is missing from whom."""
-    result = _assess(project, logs, as_of)
+    result, read_logs = _assess(project, logs, as_of)
     if as_json:
         from budget import as_json as output
 
@@ -139,6 +180,7 @@ def decide(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | None
         from budget import tables
 
         tables.show_decision(result)
+    _settle_logs(read_logs)
     if result.decision.headline == "not-enough-evidence":
         sys.exit(NOT_ENOUGH_EVIDENCE)
 
@@ -158,60 +200,93 @@ def probe(arguments: tuple[str, ...]) -> None:
     sys.exit(probe_main(list(arguments)))
 
 
-def _assess(project: str, logs: Iterable[str], as_of: str | None) -> Assessment:
+def _assess(
+    project: str, logs: Iterable[str], as_of: str | None
+) -> tuple[Assessment, tuple[ImportedLog, ...]]:
+    """Read everything that was given and judge it, or end with every problem on its line."""
     from budget import workflow
 
-    day = _day(as_of)
-    document = _document(project)
-    read = _logs(logs)
-    result = workflow.assess(_sound(document), read, day)
+    given = _Given(as_of)
+    document = given.document(project)
+    read = given.logs(logs)
+    if given.failed:
+        _complain(problem for log in read for problem in log.problems)
+    sound = given.settle(document)
+    assert document is not None  # else it would have ended
+    result = workflow.assess(sound, read, given.day)
     _complain(result.measurements.problems)
     _complain(workflow.quote_problems(document, project, result))
-    if read and all(not log.attempts and not log.sessions and not log.fragments for log in read):
+    if read and all(map(_gave_nothing, read)):
         sys.exit(UNREADABLE)
-    return result
+    return result, read
 
 
-def _document(name: str) -> Document:
-    from budget import documents
+class _Given:
+    """What stands on the command line. Everything is looked at before the first failure ends."""
 
-    return documents.read(_bytes(name), name)
+    def __init__(self, as_of: str | None) -> None:
+        self.failed = False
+        self.day = self._day(as_of)
+
+    def document(self, name: str) -> Document | None:
+        """Read the project document; its problems are printed."""
+        from budget import documents
+
+        data = self._bytes(name, MOST_PROJECT_BYTES)
+        if data is None:
+            return None
+        document = documents.read(data, name)
+        _complain(document.problems)
+        self.failed = self.failed or bool(document.problems) or document.project is None
+        return document
+
+    def logs(self, names: Iterable[str]) -> tuple[ImportedLog, ...]:
+        """Read the logs whose files can be opened."""
+        from budget.workflow import read_logs
+
+        opened = [(name, self._bytes(name)) for name in names]
+        return read_logs((name, data) for name, data in opened if data is not None)
+
+    def settle(self, document: Document | None = None) -> Any:
+        """Return the project, or end: what has errors in it supports no conclusion."""
+        if self.failed:
+            sys.exit(UNREADABLE)
+        return document.project if document else None
+
+    def _bytes(self, name: str, most: int = -1) -> bytes | None:
+        try:
+            with open(name, "rb") as file:
+                return file.read(most)
+        except (OSError, ValueError) as error:
+            said = getattr(error, "strerror", None) or str(error)
+            click.echo(_one_line(f"{name}: {said}; check the path"), err=True)
+            self.failed = True
+            return None
+
+    def _day(self, text: str | None) -> Any:
+        """Return the day to judge as of; this is the only place that asks the clock."""
+        from datetime import UTC, date, datetime
+
+        if text is None:
+            return datetime.now(UTC).date()
+        try:
+            if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+                return date.fromisoformat(text)
+        except ValueError:
+            pass  # such as 2027-02-30
+        what = f"--as-of {text}: not a date; write year-month-day, such as 2027-01-11"
+        click.echo(_one_line(what), err=True)
+        self.failed = True
+        return None
 
 
-def _sound(document: Document) -> Any:
-    """Return the project, or end: a plan with errors in it supports no decision."""
-    _complain(document.problems)
-    if document.problems or document.project is None:
-        sys.exit(UNREADABLE)
-    return document.project
+def _gave_nothing(log: ImportedLog) -> bool:
+    return not log.attempts and not log.sessions and not log.fragments
 
 
-def _logs(names: Iterable[str]) -> tuple[ImportedLog, ...]:
-    from budget.workflow import read_logs
-
-    return read_logs((name, _bytes(name)) for name in names)
-
-
-def _bytes(name: str) -> bytes:
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        click.echo(f"{name}: {error.strerror}: check the path", err=True)
-        sys.exit(UNREADABLE)
-
-
-def _day(text: str | None) -> Any:
-    """Return the day to judge as of; this is the only place that asks the clock."""
-    from datetime import UTC, date, datetime
-
-    if text is None:
-        return datetime.now(UTC).date()
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        click.echo(
-            f"--as-of {text}: not a date: write year-month-day, such as 2027-01-11", err=True
-        )
+def _settle_logs(logs: Sequence[ImportedLog]) -> None:
+    """End as unreadable when one of the files was no log: what was printed lacks it."""
+    if any(map(_gave_nothing, logs)):
         sys.exit(UNREADABLE)
 
 
@@ -222,11 +297,22 @@ def _complain(problems: Iterable[Problem]) -> None:
     words = Wording()
     for problem in problems:
         what, do_next = words.text(problem.what), words.text(problem.do_next)
-        line = f"{problem.where}: {what}; {do_next}".replace("\n", " ")
-        click.echo(line, err=True)
+        click.echo(_one_line(f"{problem.where}: {what}; {do_next}"), err=True)
+
+
+def _one_line(text: str) -> str:
+    """Return text as one line without control characters: files and arguments may hold any."""
+    return "".join(
+        char if char.isprintable() or char == " " else "?" for char in " ".join(text.split())
+    )
 
 
 def _print_json(value: Any) -> None:
     import json
 
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False))
+    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:  # the terminal's encoding, or a file name that is no text
+        text = json.dumps(value, indent=2, allow_nan=False)
+    click.echo(text)

@@ -13,6 +13,7 @@ from budget.facts import Facts, Verdict
 from budget.figures import Figure, Input, State, exact, missing, not_applicable, product, total
 from budget.headlines import HEADLINES, RENTING, Case
 from budget.messages import Message, Quantity, msg
+from budget.needs import missing_needs
 from budget.project import Block
 from budget.quotes import applicable, choose, machine_hour_rate
 from budget.scenarios import Check, comparison, within_cap, within_deadline
@@ -90,7 +91,7 @@ def decide(facts: Facts, rules: Sequence[ModuleType], scenarios: Sequence[Scenar
         approve=_approve(case, headline, text, hold),
         go=tuple(block.id for block in go) if _lets_go(headline) else (),
         hold=hold,
-        missing=_missing(facts, verdicts, scenarios, kind),
+        missing=missing_needs(facts, verdicts, scenario),
         verdicts=verdicts,
         totals=totals,
         checks=checks,
@@ -308,10 +309,14 @@ def _remarks(case: Case, scenario: Scenario | None, renting: bool) -> tuple[Mess
                 blocks=singles,
             )
         )
+    alike: dict[Message, list[str]] = {}
     for block in case.go:
         why = case.facts.estimate(block).remaining["run"].why
         if why is not None and block.id not in singles:
-            remarks.append(msg("{block}: {why}", block=block.id, why=why))
+            alike.setdefault(why, []).append(block.id)
+    remarks.extend(
+        msg("{blocks}: {why}", blocks=tuple(blocks), why=why) for why, blocks in alike.items()
+    )
     if renting:
         ages = {
             line.quote: (case.facts.as_of - quote.verified_on).days
@@ -338,54 +343,3 @@ def _remarks(case: Case, scenario: Scenario | None, renting: bool) -> tuple[Mess
     if scenario is not None:
         remarks.extend(scenario.remarks)
     return tuple(dict.fromkeys(remarks))
-
-
-def _missing(
-    facts: Facts,
-    verdicts: Sequence[Verdict],
-    scenarios: Sequence[Scenario],
-    kind: str,
-) -> tuple[Need, ...]:
-    """Collect what is lacking, each once: verdicts first, then hours, then money."""
-    pages = {
-        "software-starts": "scope",
-        "cuda-compatibility": "scope",
-        "representative-run": "measurements",
-        "load-stability": "measurements",
-        "continuity": "scope",
-    }
-    needs = []
-    for verdict in verdicts:
-        if verdict.outcome == "unknown":
-            needs.append(
-                Need(
-                    verdict.because[-1],
-                    pages[verdict.rule],
-                    verdict.do_next or msg("see the verdict"),
-                )
-            )
-    for item in facts.estimates:
-        block = facts.project.block(item.block)
-        if block is None or block.status == "undetermined" or block.state in ("done", "dropped"):
-            continue
-        for name, figure in item.remaining.items():
-            if figure.state is State.MISSING and figure.why is not None and name == "wait":
-                needs.append(
-                    Need(
-                        msg("{block}: {why}", block=item.block, why=figure.why),
-                        "blocks",
-                        msg("enter the waits in hours; 0 is an answer"),
-                    )
-                )
-        if block.planned_runs is None:
-            needs.append(
-                Need(
-                    msg("planned runs of {block}", block=item.block),
-                    "blocks",
-                    msg("enter how many runs the block takes"),
-                )
-            )
-    for scenario in scenarios:
-        if scenario.kind == kind:
-            needs.extend(scenario.needs)
-    return tuple(dict.fromkeys(needs))

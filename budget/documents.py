@@ -13,8 +13,8 @@ import msgspec
 import yaml
 
 from budget.messages import Message, Problem, msg
-from budget.numerals import read_number, unambiguous
-from budget.project import SCHEMA, Project
+from budget.numerals import read_number, shortened, unambiguous
+from budget.project import CURRENCY_PATTERN, ID_PATTERN, SCHEMA, Project
 from budget.yamltext import Path, YamlText, read_yaml
 
 _DROPPED = object()
@@ -37,19 +37,21 @@ def read(data: bytes, name: str) -> Document:
     """
     source = read_yaml(data, name)
     if source.tree is None:
+        if _is_json_lines(data):  # a measurement log
+            return Document(None, source, (_not_a_plan(name),))
         return Document(None, source, source.problems or (_not_a_plan(name),))
     if not isinstance(source.tree, dict) or not {"title", "schema"} & set(source.tree):
         return Document(None, source, (*source.problems, _not_a_plan(name)))
-    written_for = source.tree.get("schema", SCHEMA)
-    if written_for != SCHEMA:
+    written_for = source.tree.get("schema")
+    if isinstance(written_for, str) and written_for != SCHEMA:
         what = msg(
             "the document says schema {found}; this version reads {known}",
-            found=str(written_for),
+            found=shortened(written_for),
             known=SCHEMA,
         )
         do_next = msg("open it with the version that wrote it")
         where = f"{name}:{source.line(('schema',))}"
-        return Document(None, source, (Problem(where, what, do_next),))
+        return Document(None, source, (*source.problems, Problem(where, what, do_next)))
     problems: list[Problem] = list(source.problems)
 
     def complain(path: Path, what: Message, do_next: Message) -> None:
@@ -67,15 +69,15 @@ def from_tree(tree: dict[str, object]) -> tuple[Project | None, tuple[Problem, .
     problems: list[Problem] = []
 
     def complain(path: Path, what: Message, do_next: Message) -> None:
-        problems.append(Problem(_name(path), what, do_next))
+        problems.append(Problem(named(path), what, do_next))
 
     return _project_from(_texts(tree), complain), tuple(problems)
 
 
 def to_tree(project: Project) -> dict[str, Any]:
     """Return a project as the tree of plain values that ``write`` writes."""
-    tree = msgspec.to_builtins(project)
-    defaults = msgspec.to_builtins(type(project.policy)())
+    tree = msgspec.to_builtins(project, builtin_types=(Decimal,))
+    defaults = msgspec.to_builtins(type(project.policy)(), builtin_types=(Decimal,))
     tree["policy"] = {key: value for key, value in tree["policy"].items() if value != defaults[key]}
     plain: dict[str, Any] = _plain({"schema": tree.pop("schema"), **tree})
     return plain
@@ -99,13 +101,21 @@ def _project_from(tree: Any, complain: Any) -> Project | None:
 
 def check(project: Project) -> Iterator[tuple[Path, Message, Message]]:
     """Yield what contradicts itself inside a project: (path, what, what to do next)."""
-    for group in ("environments", "blocks", "quotes"):
+    lists: tuple[tuple[Path, Any], ...] = (
+        (("environments",), project.environments),
+        (("blocks",), project.blocks),
+        (("quotes",), project.quotes),
+        (("scope", "results"), project.scope.results),
+        (("scope", "models"), project.scope.models),
+        (("scope", "datasets"), project.scope.datasets),
+    )
+    for group, items in lists:
         seen: set[str] = set()
-        for index, item in enumerate(getattr(project, group)):
+        for index, item in enumerate(items):
             if item.id in seen:
                 yield (
-                    (group, index, "id"),
-                    msg("the id {id} is used twice in {group}", id=item.id, group=group),
+                    (*group, index, "id"),
+                    msg("the id {id} is used twice in {group}", id=item.id, group=named(group)),
                     msg("give each its own id"),
                 )
             seen.add(item.id)
@@ -154,6 +164,12 @@ def check(project: Project) -> Iterator[tuple[Path, Message, Message]]:
                 ),
                 msg("choose a larger machine or fewer GPUs"),
             )
+    for index, circle in _circles(project):
+        yield (
+            ("blocks", index, "depends_on"),
+            msg("these blocks wait for each other: {blocks}", blocks=" → ".join(circle)),
+            msg("remove one of them from depends_on"),
+        )
     start, end = project.campaign.start, project.campaign.end
     if start is not None and end is not None and end < start:
         yield (
@@ -172,6 +188,46 @@ def check(project: Project) -> Iterator[tuple[Path, Message, Message]]:
                 ),
                 msg("assign it to a block of this plan"),
             )
+
+
+def _circles(project: Project) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield each circle of ``depends_on`` once: the index of its first block, and the way round.
+
+    A block that names itself is no circle here: it is refused by name.
+    """
+    places: dict[str, int] = {}
+    for index, block in enumerate(project.blocks):
+        places.setdefault(block.id, index)
+    waits_for = {
+        name: [other for other in project.blocks[index].depends_on if other in places]
+        for name, index in places.items()
+    }
+    done: set[str] = set()
+    for first in places:
+        way = [first]  # the blocks from ``first`` down to the one being looked at
+        rest = [iter(() if first in done else waits_for[first])]
+        while way:
+            other = next(rest[-1], None)
+            if other is None:
+                done.add(way.pop())
+                rest.pop()
+            elif other in way:
+                circle = way[way.index(other) :]
+                if len(circle) > 1:
+                    start = min(range(len(circle)), key=lambda at: places[circle[at]])
+                    turned = (*circle[start:], *circle[:start])
+                    yield places[turned[0]], (*turned, turned[0])
+            elif other not in done:
+                way.append(other)
+                rest.append(iter(waits_for[other]))
+
+
+def _is_json_lines(data: bytes) -> bool:
+    """Return whether the first line is a JSON object of its own."""
+    try:
+        return isinstance(msgspec.json.decode(data.lstrip().partition(b"\n")[0]), dict)
+    except msgspec.DecodeError:
+        return False
 
 
 def _not_a_plan(name: str) -> Problem:
@@ -197,12 +253,14 @@ def _clean(kind: Any, raw: Any, path: Path, complain: Any, kept: dict[Path, list
         if not isinstance(raw, list):
             complain(
                 path,
-                msg("{field} must be a list", field=_name(path)),
+                msg("{field} must be a list", field=named(path)),
                 msg("write one item per line, each after a dash"),
             )
             return _DROPPED
         item = get_args(kind)[0]
-        items = [_clean(item, value, (*path, i), complain, kept) for i, value in enumerate(raw)]
+        items = [
+            _clean_item(item, value, (*path, i), complain, kept) for i, value in enumerate(raw)
+        ]
         kept[path] = [i for i, value in enumerate(items) if value is not _DROPPED]
         return [value for value in items if value is not _DROPPED]
     if origin is dict:
@@ -210,11 +268,20 @@ def _clean(kind: Any, raw: Any, path: Path, complain: Any, kept: dict[Path, list
     if isinstance(raw, (dict, list)):
         complain(
             path,
-            msg("{field} must be one value", field=_name(path)),
+            msg("{field} must be one value", field=named(path)),
             msg("write the value on the same line"),
         )
         return _DROPPED
     return _clean_value(kind, meta, raw, path, complain)
+
+
+def _clean_item(kind: Any, raw: Any, path: Path, complain: Any, kept: dict[Path, list[int]]) -> Any:
+    if raw is None and not _allows_none(kind):
+        complain(
+            path, msg("{field} is empty", field=named(path)), msg("fill it or remove the dash")
+        )
+        return _DROPPED
+    return _clean(kind, raw, path, complain, kept)
 
 
 def _clean_struct(
@@ -223,7 +290,7 @@ def _clean_struct(
     if not isinstance(raw, dict):
         complain(
             path,
-            msg("{field} must hold keys and values", field=_name(path)),
+            msg("{field} must hold keys and values", field=named(path)),
             msg("write `key: value` lines below it"),
         )
         return _DROPPED
@@ -234,7 +301,7 @@ def _clean_struct(
         if key not in fields:
             complain(
                 (*path, key),
-                msg("the key {key} is unknown here", key=key),
+                msg("the key {key} is unknown here", key=shortened(key)),
                 msg("known keys: {keys}", keys=tuple(fields)),
             )
             continue
@@ -248,7 +315,7 @@ def _clean_struct(
             if raw.get(name) is None:
                 complain(
                     path,
-                    msg("{field} needs {key}", field=_name(path), key=name),
+                    msg("{field} needs {key}", field=named(path), key=name),
                     msg("add `{key}: …`", key=name),
                 )
             return _DROPPED
@@ -259,7 +326,7 @@ def _clean_dict(kind: Any, raw: Any, path: Path, complain: Any, kept: dict[Path,
     if not isinstance(raw, dict):
         complain(
             path,
-            msg("{field} must hold keys and values", field=_name(path)),
+            msg("{field} must hold keys and values", field=named(path)),
             msg("write `key: value` lines below it"),
         )
         return _DROPPED
@@ -270,7 +337,7 @@ def _clean_dict(kind: Any, raw: Any, path: Path, complain: Any, kept: dict[Path,
         if get_origin(key_kind) is Literal and key not in get_args(key_kind):
             complain(
                 inner,
-                msg("the key {key} is unknown here", key=key),
+                msg("the key {key} is unknown here", key=shortened(key)),
                 msg("known keys: {keys}", keys=get_args(key_kind)),
             )
             continue
@@ -281,7 +348,7 @@ def _clean_dict(kind: Any, raw: Any, path: Path, complain: Any, kept: dict[Path,
 
 
 def _clean_value(kind: Any, meta: list[msgspec.Meta], raw: str, path: Path, complain: Any) -> Any:
-    name = _name(path)
+    name, shown = named(path), shortened(raw)
     if kind in (int, float, Decimal):
         number = read_number(raw, name)
         if isinstance(number, Problem):
@@ -290,14 +357,14 @@ def _clean_value(kind: Any, meta: list[msgspec.Meta], raw: str, path: Path, comp
         if kind is int and number != number.to_integral_value():
             complain(
                 path,
-                msg("{field} is {text}, but must be a whole number", field=name, text=raw),
+                msg("{field} is {text}, but must be a whole number", field=name, text=shown),
                 msg("write a whole number"),
             )
             return _DROPPED
         if (bound := _bound_broken(meta, number)) is not None:
             complain(
                 path,
-                msg("{field} is {text}, but must be {bound}", field=name, text=raw, bound=bound),
+                msg("{field} is {text}, but must be {bound}", field=name, text=shown, bound=bound),
                 msg("correct it, or leave it empty if unknown"),
             )
             return _DROPPED
@@ -305,14 +372,14 @@ def _clean_value(kind: Any, meta: list[msgspec.Meta], raw: str, path: Path, comp
     if kind is date and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", raw):
         complain(
             path,
-            msg("{field} is {text}, which is no date", field=name, text=raw),
+            msg("{field} is {text}, which is no date", field=name, text=shown),
             msg("write year-month-day, such as 2027-01-11"),
         )
         return _DROPPED
     if get_origin(kind) is Literal and raw not in get_args(kind):
         complain(
             path,
-            msg("{field} is {text}, which is not one of the choices", field=name, text=raw),
+            msg("{field} is {text}, which is not one of the choices", field=name, text=shown),
             msg("choose one of: {choices}", choices=get_args(kind)),
         )
         return _DROPPED
@@ -325,11 +392,14 @@ def _clean_value(kind: Any, meta: list[msgspec.Meta], raw: str, path: Path, comp
         expected: dict[Any, Message] = {
             bool: msg("write true or false"),
             date: msg("write a day that exists, such as 2027-01-11"),
+            ID_PATTERN: msg("use up to 64 letters, digits, dots, dashes or underscores"),
+            CURRENCY_PATTERN: msg("write three capital letters, such as EUR"),
         }
+        wanted = next((item.pattern for item in meta if item.pattern), kind)
         complain(
             path,
-            msg("{field} is {text}, which is not allowed here", field=name, text=raw),
-            expected.get(kind, msg("use letters, digits, dot, dash or underscore")),
+            msg("{field} is {text}, which is not allowed here", field=name, text=shown),
+            expected.get(wanted, msg("write it differently")),
         )
         return _DROPPED
     return raw
@@ -337,9 +407,12 @@ def _clean_value(kind: Any, meta: list[msgspec.Meta], raw: str, path: Path, comp
 
 def _as_typed(path: Path, kept: dict[Path, list[int]]) -> Path:
     """Return the path as it stands in the file, where refused list items still count."""
-    if len(path) > 1 and isinstance(path[1], int) and path[:1] in kept:
-        return (path[0], kept[path[:1]][path[1]], *path[2:])
-    return path
+    typed: Path = ()
+    for part in path:
+        if isinstance(part, int) and typed in kept and part < len(kept[typed]):
+            part = kept[typed][part]
+        typed = (*typed, part)
+    return typed
 
 
 def _bound_broken(meta: list[msgspec.Meta], number: Decimal) -> Message | None:
@@ -374,7 +447,7 @@ def _allows_none(kind: Any) -> bool:
     return get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind)
 
 
-def _name(path: Path) -> str:
+def named(path: Path) -> str:
     """Return a path as people write it: ``blocks[2].planned_runs``, counted from 1."""
     text = ""
     for part in path:
@@ -390,6 +463,8 @@ def _texts(value: Any) -> Any:
         return [_texts(item) for item in value]
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (float, Decimal)):
+        return unambiguous(str(value))
     return value if value is None or isinstance(value, str) else str(value)
 
 
@@ -399,6 +474,8 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, Decimal):
+        return unambiguous(format(value, "f"))
     if isinstance(value, float) and unambiguous(repr(value)) != repr(value):
         return unambiguous(repr(value))
     return value

@@ -139,14 +139,16 @@ def total(inputs: Sequence[Input], unit: str, formula: Message) -> Figure:
     if inputs and not applicable:
         return not_applicable(unit, inputs[0].figure.why or msg("does not apply"))
     for item in applicable:
-        if item.figure.known and item.figure.unit != unit:
-            raise ValueError(f"cannot add {item.figure.unit} to {unit}")
+        counted = item.figure if item.figure.known else item.figure.part
+        if counted is not None and counted.unit != unit:
+            raise ValueError(f"cannot add {counted.unit} to {unit}")
     known = [item for item in applicable if item.figure.known]
     lacking = [item for item in applicable if not item.figure.known]
     covered = _sum_known(known, unit, formula)
     if not lacking:
         return covered
-    why = msg("missing: {parts}", parts=tuple(_lack(item) for item in lacking))
+    reasons = _reasons(lacking)
+    why = _missing_parts(reasons)
     # A part that is itself a partial sum still contributes what it knows.
     partial = known + [
         Input(item.name, item.figure.part) for item in lacking if item.figure.part is not None
@@ -155,7 +157,7 @@ def total(inputs: Sequence[Input], unit: str, formula: Message) -> Figure:
     if partial:
         part = msgspec.structs.replace(
             _sum_known(partial, unit, formula),
-            why=msg("without: {parts}", parts=tuple(_lack(item) for item in lacking)),
+            why=msg("without: {parts}", parts=reasons),
         )
     return msgspec.structs.replace(
         missing(unit, why, part), formula=formula, inputs=tuple(applicable)
@@ -179,7 +181,7 @@ def product(a: Input, b: Input, unit: str, formula: Message) -> Figure:
                 product(Input(lacking[0].name, lacking[0].figure.part), other, unit, formula),
                 why=lacking[0].figure.part.why,
             )
-        why = msg("missing: {parts}", parts=tuple(_lack(item) for item in lacking))
+        why = _missing_parts(_reasons(lacking))
         return msgspec.structs.replace(missing(unit, why, part), formula=formula, inputs=(a, b))
     x, y = a.figure, b.figure
     has_range = x.ranged and y.ranged
@@ -191,7 +193,7 @@ def product(a: Input, b: Input, unit: str, formula: Message) -> Figure:
         state=worst((x.state, y.state)),
         n=_least(x.n, y.n),
         k=_least(x.k, y.k),
-        why=None if has_range else x.why or y.why,
+        why=next((item.why for item in (x, y) if not item.ranged), None),
         formula=formula,
         inputs=(a, b),
     )
@@ -217,9 +219,30 @@ def _sum_known(known: Sequence[Input], unit: str, formula: Message) -> Figure:
     )
 
 
-def _lack(item: Input) -> Message:
-    why = item.figure.why
-    return msg("{name} ({why})", name=item.name, why=why) if why else item.name
+def _missing_parts(reasons: tuple[Message, ...]) -> Message:
+    return msg("missing: {parts}", parts=reasons)
+
+
+MISSING_PARTS = _missing_parts(()).text
+"""The text of a sum's or product's ``why`` when parts of it are missing."""
+
+
+def _bare(why: Message) -> Message:
+    """Return a reason that stands inside another one, where "missing" need not be said again."""
+    return msg("{parts}", **why.values) if why.text == MISSING_PARTS else why
+
+
+def _reasons(lacking: Sequence[Input]) -> tuple[Message, ...]:
+    """Return the names of missing parts, those that lack the same thing together."""
+    groups: dict[Message | None, list[Message]] = {}
+    for item in lacking:
+        groups.setdefault(item.figure.why, []).append(item.name)
+    return tuple(
+        msg("{name} ({why})", name=names[0] if len(names) == 1 else tuple(names), why=_bare(why))
+        if why
+        else msg("{parts}", parts=tuple(names))
+        for why, names in groups.items()
+    )
 
 
 def _least(*counts: int | None) -> int | None:
@@ -243,4 +266,6 @@ def _times(a: Number | None, b: Number | None) -> Number:
 
 
 def _decimal(value: Number) -> Decimal:
-    return value if isinstance(value, Decimal) else Decimal(repr(value))
+    if isinstance(value, (Decimal, int)):
+        return Decimal(value)
+    return Decimal(repr(float(value)))  # what people read of a float, not its binary digits

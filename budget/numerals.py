@@ -11,6 +11,9 @@ _SPACES = dict.fromkeys(map(ord, " \u00a0\u202f\u2009\u2019'_"))
 _SPACED = re.compile(r"[+-]?\d{1,3}(?:[ \u00a0\u202f\u2009\u2019'_]\d{3})+(?:[.,]\d+)?")
 _PLAIN = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+")
+_AMBIGUOUS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+MOST_SHOWN = 60
+"""A refused text is repeated up to this many characters."""
 
 
 def read_number(text: str, where: str = "", unit: str | None = None) -> Decimal | Problem:
@@ -28,10 +31,11 @@ def read_number(text: str, where: str = "", unit: str | None = None) -> Decimal 
     if compact != stripped and not _SPACED.fullmatch(stripped):
         return Problem(
             where,
-            msg('"{text}" is not a number', text=text),
+            msg('"{text}" is not a number', text=shortened(text)),
             msg("group digits by three, or leave the blanks out"),
         )
     reading = _separators(compact)
+    text = shortened(text)
     if isinstance(reading, Message):
         return Problem(where, msg('"{text}" is ambiguous', text=text), reading)
     if not _PLAIN.fullmatch(reading):
@@ -58,8 +62,19 @@ def unambiguous(text: str) -> str:
     return text + "0" if isinstance(_separators(text), Message) else text
 
 
+def shortened(text: str) -> str:
+    """Return a refused text for a sentence that repeats it: whole where it is short."""
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
 def _separators(compact: str) -> str | Message:
     """Return ``compact`` with a decimal point and no thousands, or the question to ask."""
+    if (exponent := re.search(r"[eE]", compact)) is not None:
+        # Before an exponent digits are not grouped: a single mark is the decimal mark.
+        mantissa = compact[: exponent.start()]
+        if mantissa.count(".") + mantissa.count(",") > 1:
+            return compact  # refused by the caller: not a number
+        return compact.replace(",", ".")
     points, commas = compact.count("."), compact.count(",")
     if points and commas:
         decimal_mark = max(".,", key=compact.rfind)
@@ -73,8 +88,7 @@ def _separators(compact: str) -> str | Message:
         return compact.replace(mark, "") if _GROUPED.fullmatch(compact) else compact
     if points + commas == 1:
         whole, _, fraction = compact.partition(mark)
-        digits = whole.lstrip("+-")
-        if len(fraction) == 3 and 1 <= len(digits) <= 3 and not digits.startswith("0"):
+        if _AMBIGUOUS.fullmatch(compact):
             short = fraction.rstrip("0") or "0"
             return msg(
                 "write {thousands} or {decimal}",

@@ -32,7 +32,10 @@ QuoteUnit = Literal[
     "kwh", "hour", "gb-month", "percent-year",
 ]  # fmt: skip
 
-Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+ID_PATTERN = r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
+CURRENCY_PATTERN = r"\A[A-Z]{3}\Z"
+
+Id = Annotated[str, Meta(pattern=ID_PATTERN)]
 Count = Annotated[int, Meta(ge=1)]
 Tokens = Annotated[int, Meta(ge=0)]
 Hours = Annotated[float, Meta(ge=0)]
@@ -326,7 +329,7 @@ class Project(Record, frozen=True, kw_only=True):
 
     title: str
     schema: Literal["compute-budget/1"] = "compute-budget/1"
-    currency: Annotated[str, Meta(pattern=r"^[A-Z]{3}$")] | None = None
+    currency: Annotated[str, Meta(pattern=CURRENCY_PATTERN)] | None = None
     as_of: date | None = None
     campaign: Campaign = Campaign()
     scope: Scope = Scope()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
-from budget.figures import Figure, Source, State
+from budget.figures import MISSING_PARTS, Figure, Source, State
 from budget.messages import Message, Quantity, msg
 
 UNITS: dict[str, Message] = {
@@ -22,9 +23,23 @@ UNITS: dict[str, Message] = {
     "attempt": msg("{number} attempts"),
     "call": msg("{number} calls"),
     "gpu": msg("{number} GPUs"),
+    "machine": msg("{number} machines"),
     "kwh": msg("{number} kWh"),
 }
 """How a number with a unit reads. Hours, bytes, shares and money have rules of their own."""
+ONE: dict[str, Message] = {
+    "machine-day": msg("1 machine-day"),
+    "machine-month": msg("1 machine-month"),
+    "machine-year": msg("1 machine-year"),
+    "months": msg("1 month"),
+    "days": msg("1 day"),
+    "attempt": msg("1 attempt"),
+    "call": msg("1 call"),
+    "gpu": msg("1 GPU"),
+    "machine": msg("1 machine"),
+}
+"""How exactly one of a unit reads, where that differs."""
+_PLACE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
 class Wording:
@@ -38,8 +53,7 @@ class Wording:
         """Return what a person reads for a message or any value inside one."""
         if isinstance(value, Message):
             places = {name: self.text(item) for name, item in value.values.items()}
-            text = self.translate(value.text)
-            return text.format_map(places) if places else text.replace("{{", "{")
+            return filled(self.translate(value.text), places)
         if isinstance(value, Quantity):
             return self.quantity(value.value, value.unit)
         if isinstance(value, Figure):
@@ -64,13 +78,23 @@ class Wording:
         """Return a number with three significant digits, or with ``digits`` decimals."""
         from babel.numbers import format_decimal
 
+        exact = value if isinstance(value, Decimal) else Decimal(str(value))
+        if not exact.is_finite():
+            return self.translate("not a number")
+        optional = 0
         if digits is None:
-            size = abs(float(value))
-            digits = 0 if size >= 100 or value == int(value) else 1 if size >= 10 else 2
-            if 0 < size < 0.1:
-                digits = 4
-        pattern = "#,##0" + ("." + "0" * digits if digits else "")
-        return str(format_decimal(value, format=pattern, locale=self.locale))
+            size = abs(exact)
+            digits = 0 if size >= 100 or exact == int(exact) else 1 if size >= 10 else 2
+            if 0 < size < Decimal("0.1"):  # never shown as 0: from the first digit that is none
+                digits, optional = -size.adjusted(), 2
+        with localcontext() as context:
+            context.prec = max(28, exact.adjusted() + digits + optional + 3)
+            rounded = exact.quantize(Decimal(1).scaleb(-digits - optional), ROUND_HALF_UP)
+            if not rounded:
+                rounded = abs(rounded)  # "-0.0" says nothing
+            fraction = "0" * digits + "#" * optional
+            pattern = "#,##0" + ("." + fraction if fraction else "")
+            return str(format_decimal(rounded, format=pattern, locale=self.locale))
 
     def quantity(self, value: Any, unit: str) -> str:
         """Return a number with its unit as people say it."""
@@ -83,19 +107,19 @@ class Wording:
         if unit == "bytes":
             return self._bytes(float(value))
         if unit == "share":
-            return f"{self.number(float(value) * 100, 0 if abs(value) >= 0.095 else 1)} %"
+            return self._share(Decimal(str(value)) * 100)
         if unit in UNITS:
-            number = self.number(value)
-            return self.translate(UNITS[unit].text).format(number=number)
+            if unit in ONE and value == 1:
+                return self.translate(ONE[unit].text)
+            return filled(self.translate(UNITS[unit].text), {"number": self.number(value)})
         currency, _, per = unit.partition("/")
         if len(currency) == 3 and currency.isupper():
-            amount = f"{self.number(Decimal(value), 2)} {currency}"
-            return (
-                self.translate("{amount} per {unit}").format(
-                    amount=amount, unit=self.translate(per)
-                )
-                if per
-                else amount
+            amount = f"{self._money(Decimal(str(value)))} {currency}"
+            if not per:
+                return amount
+            return filled(
+                self.translate("{amount} per {unit}"),
+                {"amount": amount, "unit": self.translate(per)},
             )
         return (
             f"{self.number(value)} {self.translate(unit)}"
@@ -109,9 +133,11 @@ class Wording:
             return self.translate("not applicable")
         if not figure.known:
             lead = self.translate("missing")
-            if figure.part is not None:
+            if figure.part is not None and figure.part.upper:  # of nothing known, say what lacks
                 return f"{self.figure(figure.part)} ({self.text(figure.part.why)})"
-            return f"{lead}: {self.text(figure.why)}" if figure.why else lead
+            if figure.why is None or figure.why.text == MISSING_PARTS:
+                return self.text(figure.why or lead)  # the reason itself begins with the word
+            return f"{lead}: {self.text(figure.why)}"
         text = self.quantity(figure.value, figure.unit)
         if figure.ranged and figure.low != figure.high:
             text += f" ({self.range(figure)})"
@@ -124,9 +150,8 @@ class Wording:
         """Return the range in the unit of its upper end, or an empty text without one."""
         if not figure.ranged or figure.low == figure.high:
             return ""
-        return self.translate("{low} to {high}").format(
-            low=self.quantity(figure.low, figure.unit), high=self.quantity(figure.high, figure.unit)
-        )
+        low, high = (self.quantity(end, figure.unit) for end in (figure.low, figure.high))
+        return filled(self.translate("{low} to {high}"), {"low": low, "high": high})
 
     def source(self, source: Source) -> str:
         """Return where a value comes from: ``file:line``, a quote and its date, a person."""
@@ -145,21 +170,44 @@ class Wording:
 
     def _hours(self, hours: float) -> str:
         size = abs(hours)
-        if size >= 1 or size == 0:
-            return f"{self.number(hours, 0 if size >= 100 or size == 0 else 1)} h"
-        if size * 60 >= 1:
+        if round(size * 60, 1) >= 60 or size == 0:
+            return f"{self.number(hours, 0 if round(size, 1) >= 100 or size == 0 else 1)} h"
+        if round(size * 3600, 1) >= 60:
             return f"{self.number(hours * 60, 1)} min"
-        return f"{self.number(hours * 3600, 1)} s"
+        return f"{self.number(hours * 3600, 1 if size * 3600 >= 0.1 else None)} s"
+
+    def _share(self, percent: Decimal) -> str:
+        size = abs(percent)
+        digits = 0 if size >= Decimal("9.5") else 1
+        return f"{self.number(percent, None if 0 < size < Decimal('0.1') else digits)} %"
+
+    def _money(self, amount: Decimal) -> str:
+        """Return an amount with two decimals; a price below a cent with what it has."""
+        tiny = amount.is_finite() and 0 < abs(amount) < Decimal("0.005")
+        return self.number(amount, None if tiny else 2)
 
     def _bytes(self, size: float) -> str:
         for name, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-            if abs(size) >= factor:
+            if round(abs(size) / factor * 1024, 1) >= 1024:  # not "1,024.0 MiB"
                 return f"{self.number(size / factor, 1)} {name}"
         return f"{self.number(size, 0)} B"
 
     def _listed(self, items: list[str]) -> str:
         if len(items) < 2:
             return "".join(items)
-        return self.translate("{some} and {last}").format(
-            some=", ".join(items[:-1]), last=items[-1]
+        return filled(
+            self.translate("{some} and {last}"),
+            {"some": ", ".join(items[:-1]), "last": items[-1]},
         )
+
+
+def filled(text: str, places: dict[str, str]) -> str:
+    """Put values into the named places of a text.
+
+    ``{{`` and ``}}`` stand for braces. A place nobody gave a value for stays as it is, so that a
+    text with braces in it, or a translation with a slip, is still shown.
+    """
+    return _PLACE.sub(
+        lambda found: found[0][0] if found[1] is None else places.get(found[1], found[0]),
+        text,
+    )

@@ -200,7 +200,7 @@ def save(
     store's ``Conflict`` when somebody saved since ``opened`` was read; both versions are kept.
     """
     problems = [
-        Problem(".".join(map(str, path)), what, do_next)
+        Problem(documents.named(path), what, do_next)
         for path, what, do_next in documents.check(project)
     ]
     if problems:

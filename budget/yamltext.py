@@ -7,6 +7,7 @@ duplicate keys are problems: they make a document say something else than it sho
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 
 import msgspec
@@ -20,6 +21,9 @@ MAX_DEPTH = 50
 MAX_CHARACTERS = 4 * 2**20
 """A plan of thousands of blocks is far below this."""
 
+_BREAK = re.compile("\r\n?|\n|[\x85\u2028\u2029]")
+"""Line breaks as YAML 1.1 counts them; editors and people count only the first three."""
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -52,12 +56,19 @@ def read_yaml(data: bytes, name: str) -> YamlText:
         return _refused(f"{name}:1", "the file is empty", "choose the file that was saved")
     if len(text) > MAX_CHARACTERS:
         return _refused(f"{name}:1", "the file is too large for a plan", "check that it is a plan")
-    reader = _Reader(name)
+    if (character := _UNPRINTABLE.search(text)) is not None:
+        line = len(re.findall("\r\n?|\n", text[: character.start()])) + 1
+        return _refused(
+            f"{name}:{line}",
+            "the file holds a character that no text has",
+            "remove it, or check that this is the file you mean",
+        )
+    reader = _Reader(name, _shown_lines(text))
     try:
         events = list(yaml.parse(text, Loader=_Loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        line = mark.line + 1 if mark is not None else 1
+        line = reader.line(mark)
         said = getattr(error, "problem", None) or "unreadable"
         return YamlText(
             None,
@@ -81,10 +92,18 @@ def _refused(where: str, what: str, do_next: str) -> YamlText:
 class _Reader:
     """Builds the tree from parser events; one instance reads one file."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, shown: list[int] | None) -> None:
         self.name = name
+        self._shown = shown
         self.lines: dict[Path, int] = {}
         self.problems: list[Problem] = []
+
+    def line(self, mark: Any) -> int:
+        """Return the line of a mark as an editor shows it, counted from 1."""
+        if mark is None:
+            return 1
+        line: int = mark.line
+        return self._shown[line] if self._shown else line + 1
 
     def document(self, events: list[yaml.Event]) -> Any:
         stream = iter(events)
@@ -105,14 +124,11 @@ class _Reader:
         return tree
 
     def _node(self, event: yaml.Event, stream: Any, path: Path) -> Any:
-        self.lines.setdefault(path, _line(event))
+        self.lines.setdefault(path, self.line(event.start_mark))
         if isinstance(event, yaml.AliasEvent):
             self._problem(event, "an alias (*) is not allowed", "write the value itself")
             return None
-        if getattr(event, "anchor", None) is not None:
-            self._problem(event, "an anchor (&) is not allowed", "write the value where it is used")
-        if getattr(event, "tag", None) not in (None, "!"):
-            self._problem(event, "a tag (!) is not allowed", "write the plain value")
+        self._decorated(event)
         if isinstance(event, yaml.ScalarEvent):
             plain = event.style is None or event.style == ""
             return None if plain and event.value in ("", "null", "~") else event.value
@@ -127,6 +143,12 @@ class _Reader:
             return items
         return self._mapping(stream, path)
 
+    def _decorated(self, event: yaml.Event) -> None:
+        if getattr(event, "anchor", None) is not None:
+            self._problem(event, "an anchor (&) is not allowed", "write the value where it is used")
+        if getattr(event, "tag", None) not in (None, "!"):
+            self._problem(event, "a tag (!) is not allowed", "write the plain value")
+
     def _mapping(self, stream: Any, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}
         while not isinstance(inner := next(stream), yaml.MappingEndEvent):
@@ -136,11 +158,12 @@ class _Reader:
                 self._node(next(stream), stream, (*path, "?"))
                 continue
             key = inner.value
+            self._decorated(inner)
             if key in result:
                 first = self.lines[(*path, key)]
                 self.problems.append(
                     Problem(
-                        f"{self.name}:{_line(inner)}",
+                        f"{self.name}:{self.line(inner.start_mark)}",
                         msg(
                             "the key {key} stands here again (first in line {first})",
                             key=key,
@@ -151,7 +174,7 @@ class _Reader:
                 )
                 self._node(next(stream), stream, (*path, key, "again"))
                 continue
-            self.lines[(*path, key)] = _line(inner)
+            self.lines[(*path, key)] = self.line(inner.start_mark)
             result[key] = self._node(next(stream), stream, (*path, key))
         return result
 
@@ -165,9 +188,16 @@ class _Reader:
                 depth -= 1
 
     def _problem(self, event: yaml.Event, what: str, do_next: str) -> None:
-        where = f"{self.name}:{_line(event)}"
+        where = f"{self.name}:{self.line(event.start_mark)}"
         self.problems.append(Problem(where, msg(what), msg(do_next)))
 
 
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark is not None else 1
+def _shown_lines(text: str) -> list[int] | None:
+    """Return for each line as YAML counts the line as editors count; None where both agree."""
+    breaks = _BREAK.findall(text)
+    if not {"\x85", "\u2028", "\u2029"} & set(breaks):
+        return None
+    shown = [1]
+    for found in breaks:
+        shown.append(shown[-1] + (found[0] in "\r\n"))
+    return shown

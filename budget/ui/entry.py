@@ -61,6 +61,7 @@ def choice(
         list(options),
         default=value,
         required=True,
+        wrap=True,
         format_func=lambda item: view.words.text(options[item]),
         key=view.key(key),
         help=help,
@@ -141,6 +142,7 @@ def table(
         num_rows="dynamic",
         hide_index=True,
         key=view.key(key),
+        placeholder="",
         alt=alt,
     )
     chosen = {name for name, column in columns.items() if column["type_config"].get("options")}
@@ -155,11 +157,12 @@ def table(
 def problems(view: View, found: Sequence[Problem]) -> None:
     """Draw what stands in the way of a save: what is wrong, what to do, and where it stands."""
     for problem in found:
-        what = page.plain(view.words.text(problem.what))
+        what = view.words.text(problem.what)
         do_next = page.plain(view.words.text(problem.do_next))
+        if not what.startswith(problem.where):
+            what = f"{problem.where}: {what}"
         st.error(
-            f"{what}  \n:material/arrow_forward: {do_next}  \n:small[{page.plain(problem.where)}]",
-            icon=":material/error:",
+            f"{page.plain(what)}  \n:material/arrow_forward: {do_next}", icon=":material/error:"
         )
 
 

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import altair as alt
 import msgspec
 
-ROW_PX = 68
-LABEL_CHARS = 42
-"""At this length a label fits a window of 400 px."""
+ROW_PX = 84
+FRAME_PX = 150
+"""Title and axis, which Streamlit counts into the height."""
+NAME_CHARS = 48
+"""At this length a name fits a window of 400 px."""
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,12 +33,12 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def per_scenario(
-    bars: Sequence[Bar], *, title: str, subtitle: str, axis: str, words: tuple[str, str, str]
+    bars: Sequence[Bar], *, title: str, axis: str, words: tuple[str, str, str]
 ) -> alt.LayerChart | alt.FacetChart:
     """Return bars with their ranges; ``words`` head the tooltip: scenario, value, covers."""
     rows = [
         {
-            "row": "\n".join(textwrap.wrap(f"{bar.name}: {bar.text}", LABEL_CHARS)),
+            "row": f"{textwrap.shorten(bar.name, NAME_CHARS, placeholder=' …')}\n{bar.text}",
             "name": bar.name,
             "value": bar.value,
             "low": bar.low,
@@ -59,9 +61,10 @@ def per_scenario(
                 labelAlign="left",
                 labelBaseline="bottom",
                 labelPadding=-2,
-                labelOffset=-12,
+                labelOffset=-26,
                 labelLimit=0,
                 labelFontSize=15,
+                labelFontWeight=600,
                 labelLineHeight=17,
             ),
             scale=alt.Scale(paddingInner=0.1, paddingOuter=0.25),
@@ -72,21 +75,21 @@ def per_scenario(
             alt.Tooltip("covers:N", title=words[2]),
         ],
     )
-    length = base.mark_bar(size=16, cornerRadiusEnd=3, yOffset=10).encode(
-        x=alt.X("value:Q", title=axis, axis=alt.Axis(tickCount=5, labelFontSize=14)),
+    length = base.mark_bar(size=16, cornerRadiusEnd=3, yOffset=7).encode(
+        x=alt.X("value:Q", title=axis, axis=alt.Axis(tickCount=5, labelFontSize=14, grid=False)),
         opacity=alt.condition("datum.partial", alt.value(0.45), alt.value(1.0)),
     )
     ranged = base.transform_filter("isValid(datum.low) && datum.high > datum.low")
-    whisker = ranged.mark_rule(strokeWidth=2, yOffset=10, color="#868e96").encode(
+    whisker = ranged.mark_rule(strokeWidth=2, yOffset=7, color="#868e96").encode(
         x="low:Q", x2="high:Q"
     )
     ends = [
-        ranged.mark_tick(thickness=2, size=14, yOffset=10, color="#868e96").encode(x=f"{side}:Q")
+        ranged.mark_tick(thickness=2, size=14, yOffset=7, color="#868e96").encode(x=f"{side}:Q")
         for side in ("low", "high")
     ]
     return alt.layer(length, whisker, *ends).properties(
-        height=ROW_PX * len(rows),
-        title=alt.Title(title, subtitle=subtitle, anchor="start", fontSize=17, subtitleFontSize=14),
+        height=FRAME_PX + ROW_PX * len(rows),
+        title=alt.Title(title, anchor="start", fontSize=17),
     )
 
 

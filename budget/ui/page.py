@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from budget import workflow
 from budget.messages import Message, msg
@@ -39,6 +40,7 @@ RECEIPTS = "receipts"
 CONFLICT = "conflict"
 GENERATION = "generation"
 PICKED = "picked"
+NAVIGATED = "navigated"
 """Keys of the session state. ``GENERATION`` counts saves: editors carry it in their key, so that a
 save gives them fresh input and no edit is ever merged twice."""
 
@@ -91,8 +93,28 @@ class View:
         return True
 
 
+def navigation() -> StreamlitPage:
+    """Declare the pages in the reader's language and return the one that was asked for."""
+    words = language()
+    st.session_state[NAVIGATED] = True
+    return st.navigation(
+        [
+            st.Page(
+                f"pages/{name}.py", title=words.text(title), icon=icon, default=name == "decision"
+            )
+            for name, (title, icon) in PAGES.items()
+        ],
+        position="top",
+    )
+
+
 def start(name: str) -> View:
     """Draw the header of a page and return what it shows; ends the run where there is nothing."""
+    if NAVIGATED not in st.session_state:
+        # The first address asked for after a start of the server: Streamlit has not met app.py
+        # yet and took this file for a page of its own menu.
+        navigation()
+        st.rerun()
     words = language()
     store = _store_or_stop(words)
     project_id = _project_id(store, words)

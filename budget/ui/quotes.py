@@ -6,13 +6,13 @@ import streamlit as st
 
 from budget import quotes
 from budget.figures import State
-from budget.messages import msg
+from budget.messages import Quantity, msg
 from budget.project import Quote
 from budget.quotes import Usability
 from budget.scenarios import questions_to_provider
 from budget.ui import figure, page, quote_form
 from budget.ui.page import View
-from budget.ui.quote_form import CONTENTS, KINDS
+from budget.ui.quote_form import KINDS
 
 
 def guard(view: View) -> bool:
@@ -67,7 +67,7 @@ def _card(view: View, item: Usability) -> None:
     price = quotes.price(quote)
     with st.container(border=True, key=f"quote-{quote.id}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            shown = figure.value(price, words) if price.known else view.t("price incomplete")
+            shown = figure.value(price, words) if price.known else _incomplete(view, quote)
             st.markdown(f"### {page.plain(shown)}", width="content")
             if item.usable:
                 st.badge(view.t("usable"), icon=":material/check_circle:", color="green")
@@ -80,37 +80,47 @@ def _card(view: View, item: Usability) -> None:
             f":gray[{page.plain(quote.id)} · {words.text(KINDS[quote.kind])} · "
             f"{page.plain(place or view.t('for no machine in particular'))}]"
         )
-        for reason in item.reasons:
-            st.markdown(f":red[:material/cancel:] {page.plain(words.text(reason))}")
+        if item.reasons:
+            st.markdown(
+                "  \n".join(
+                    f":red[:material/cancel:] {page.plain(words.text(reason))}"
+                    for reason in item.reasons
+                )
+            )
         left, right = st.columns(2, gap="medium")
         left.markdown(_lines(view, _terms(view, quote)))
         right.markdown(_lines(view, _origin(view, quote)))
-        st.markdown(" · ".join(f":small[{page.plain(words.text(text))}]" for text in item.remarks))
+        st.markdown(" · ".join(page.plain(words.text(text)) for text in item.remarks))
         _actions(view, quote)
+
+
+def _incomplete(view: View, quote: Quote) -> str:
+    if quote.amount is None:
+        return view.t("no amount stated")
+    return view.t(
+        "{amount} {currency}, per what is not stated",
+        amount=f"{quote.amount:f}",
+        currency=quote.currency or msg("(no currency)"),
+    )
 
 
 def _terms(view: View, quote: Quote) -> list[tuple[str, str]]:
     holds, billing = quote.holds, quote.billing
-    gpus = view.t("GPUs not stated") if holds.gpus is None else f"{holds.gpus} GPU"
-    contents = ", ".join(
-        view.words.text(text)
-        for text in (
-            msg("host {state}", state=CONTENTS[holds.host]),
-            msg("tax {state}", state=CONTENTS[holds.tax]),
-        )
-    )
+    gpus = view.t("GPUs not stated")
+    if holds.gpus is not None:
+        gpus = view.t("1 GPU") if holds.gpus == 1 else view.t("{count} GPUs", count=holds.gpus)
     steps = (
         view.t("steps not stated")
         if billing.increment_s is None
-        else view.t("in steps of {seconds} s", seconds=billing.increment_s)
+        else view.t("in steps of {time}", time=Quantity(billing.increment_s, "s"))
     )
     least = (
         view.t("minimum not stated")
         if billing.minimum_s is None
-        else view.t("at least {seconds} s", seconds=billing.minimum_s)
+        else view.t("at least {time}", time=Quantity(billing.minimum_s, "s"))
     )
     return [
-        (view.t("One unit holds"), f"{gpus}, {contents}"),
+        (view.t("One unit holds"), gpus),
         (view.t("Billed"), f"{steps}, {least}"),
         (view.t("Price holds"), _period(view, quote)),
     ]

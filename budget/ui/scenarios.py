@@ -120,14 +120,22 @@ def _lines(view: View, item: Scenario) -> None:
     def column(figures: Sequence[Figure]) -> list[str]:
         return [page.plain(figure.cell(value, view.words)) for value in figures]
 
+    names = [page.plain(view.words.text(line.name)) for line in item.lines]
+    rates = column([line.rate for line in item.lines])
+    quoted = [page.plain(line.quote or view.t("none")) for line in item.lines]
+    cells = {
+        view.t("line"): names,
+        view.t("quantity"): column([line.quantity for line in item.lines]),
+        view.t("rate"): rates,
+        view.t("amount"): column([line.amount for line in item.lines]),
+        view.t("quote"): quoted,
+    }
+    if len({*zip(rates, quoted, strict=True)}) == 1:
+        # Said once instead of on every line, which leaves a phone room for the amounts.
+        del cells[view.t("rate")], cells[view.t("quote")]
+        st.markdown(view.t("Rate: {rate}; quote: {quote}", rate=rates[0], quote=quoted[0]))
     st.table(
-        {
-            view.t("line"): [page.plain(view.words.text(line.name)) for line in item.lines],
-            view.t("quantity"): column([line.quantity for line in item.lines]),
-            view.t("rate"): column([line.rate for line in item.lines]),
-            view.t("amount"): column([line.amount for line in item.lines]),
-            view.t("quote"): [page.plain(line.quote or view.t("none")) for line in item.lines],
-        },
+        cells,
         hide_index=True,
         border="horizontal",
         alt=view.t("Cost lines: {title}", title=item.title),
@@ -209,10 +217,10 @@ def _draw(view: View, bars: Sequence[Bar], title: str, axis: str) -> None:
         money_charts.per_scenario(
             bars,
             title=title,
-            subtitle=view.t("Each bar holds the work of its own scenario."),
             axis=axis,
             words=(view.t("scenario"), view.t("value"), view.t("holds")),
         ),
         alt=money_charts.described(bars, title),
         key="cost-chart",
     )
+    st.caption(view.t("Each bar holds the work of its own scenario, not the same work."))

@@ -117,7 +117,8 @@ def _campaign(view: View, tree: dict[str, Any]) -> None:
                 view.t("nobody has said"),
             ),
         }
-        for column, (name, (label, empty)) in zip(st.columns(3), numbers.items(), strict=True):
+        four = st.columns(4)
+        for column, (name, (label, empty)) in zip(four, numbers.items(), strict=False):
             with column:
                 campaign[name] = entry.text(
                     view,
@@ -127,7 +128,7 @@ def _campaign(view: View, tree: dict[str, Any]) -> None:
                     placeholder=empty,
                     help=entry.declared(view, f"campaign.{name}"),
                 )
-        with st.columns(3)[0]:
+        with four[3]:
             tree["as_of"] = entry.day(
                 view,
                 view.t("Pin the day"),

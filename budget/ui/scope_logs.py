@@ -13,13 +13,12 @@ from budget.ui.page import View
 
 
 def show(view: View, facts: Sequence[Message]) -> None:
-    """Draw facts of the logs as one quiet line each, or that no log speaks yet."""
+    """Draw facts of the logs in one quiet line, or that no log speaks yet."""
     if not view.result.measurements.attempts:
         facts = (msg("no log yet"),)
-    for fact in facts:
-        text = page.plain(view.words.text(fact))
-        head = view.t("The logs show:")
-        st.markdown(f":material/straighten: :small[:gray[{head}] {text}]")
+    text = " · ".join(page.plain(view.words.text(fact)) for fact in facts)
+    head = view.t("The logs show:")
+    st.markdown(f":material/straighten: :small[:gray[{head}] {text}]")
 
 
 def code(view: View) -> tuple[Message, ...]:

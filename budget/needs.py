@@ -1,0 +1,132 @@
+"""What is missing, each thing once with the blocks it concerns, and where to enter it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from budget.components import REQUIRED_WAITS, Component
+from budget.costs import Need, Scenario
+from budget.facts import Facts, Verdict
+from budget.figures import State
+from budget.messages import msg
+from budget.project import Block
+
+PAGES: dict[str, str] = {
+    "software-starts": "scope",
+    "cuda-compatibility": "scope",
+    "representative-run": "measurements",
+    "load-stability": "measurements",
+    "continuity": "scope",
+}
+"""Where the answer to each rule is entered."""
+
+HOUR_NEEDS = frozenset({"blocks", "measurements"})
+"""Pages of needs that a scenario has because hours are missing: they are listed by block here."""
+
+
+def missing_needs(
+    facts: Facts, verdicts: Sequence[Verdict], scenario: Scenario | None
+) -> tuple[Need, ...]:
+    """Return what is lacking: first what the rules cannot tell, then hours, then money."""
+    needs = [
+        *_of_rules(verdicts),
+        *_of_hours(facts),
+        *(need for need in (scenario.needs if scenario else ()) if need.where not in HOUR_NEEDS),
+    ]
+    return tuple(dict.fromkeys(needs))
+
+
+def _of_rules(verdicts: Sequence[Verdict]) -> Iterable[Need]:
+    """Join the blocks for which one rule cannot tell for one reason."""
+    groups: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        if verdict.outcome == "unknown":
+            groups.setdefault((verdict.rule, verdict.because[-1].text), []).append(verdict)
+    for (rule, _), group in groups.items():
+        first = group[0]
+        blocks = tuple(item.block for item in group if item.block is not None)
+        if len(group) == 1:
+            what = first.because[-1]
+            if rule == "load-stability":
+                what = msg(
+                    "whether the load of {blocks} is settled: {why}", blocks=blocks, why=what
+                )
+            yield Need(what, PAGES[rule], first.do_next or msg("see its verdict"))
+        elif rule == "representative-run":
+            yield Need(
+                msg("a representative run of {blocks}", blocks=blocks),
+                PAGES[rule],
+                msg("run one trial of each under the probe"),
+            )
+        elif rule == "load-stability":
+            yield Need(
+                msg(
+                    "whether the load of {blocks} is settled: too few measured units or sessions",
+                    blocks=blocks,
+                ),
+                PAGES[rule],
+                first.do_next or msg("measure again in another session"),
+            )
+        else:
+            yield Need(
+                msg("{why} (the same for {blocks})", why=first.because[-1], blocks=blocks[1:]),
+                PAGES[rule],
+                first.do_next or msg("see its verdict"),
+            )
+
+
+def _of_hours(facts: Facts) -> Iterable[Need]:
+    """Join the blocks that lack the same decision of the plan or the same measurement."""
+    runs, sessions, prepared = [], [], []
+    waits: dict[tuple[str, ...], list[str]] = {}
+    for block in facts.open_blocks:
+        if block.planned_runs is None:
+            runs.append(block.id)
+        reasons = tuple(
+            name
+            for name in dict.fromkeys((*REQUIRED_WAITS, *block.waits_h))
+            if block.waits_h.get(name) is None
+        )
+        if reasons:
+            waits.setdefault(reasons, []).append(block.id)
+        if block.sessions is None:
+            sessions.append(block.id)
+        if _unmeasured(facts, block, "prepare") and facts.estimate(block).run_s:
+            prepared.append(block.id)
+    if runs:
+        yield Need(
+            msg("planned runs of {blocks}", blocks=tuple(runs)),
+            "blocks",
+            msg("enter how many runs each takes"),
+        )
+    if sessions:
+        yield Need(
+            msg("planned sessions of {blocks}", blocks=tuple(sessions)),
+            "blocks",
+            msg("enter in how many reservations the runs are done"),
+        )
+    for reasons, blocks in waits.items():
+        yield Need(
+            msg(
+                "expected waits of {blocks}: {reasons}",
+                blocks=tuple(blocks),
+                reasons=tuple(msg(reason) for reason in reasons),
+            ),
+            "blocks",
+            msg("enter the hours the machine waits for each; 0 is an answer"),
+        )
+    if prepared:
+        yield Need(
+            msg("preparation of {blocks} was not measured", blocks=tuple(prepared)),
+            "blocks",
+            msg("measure it once, or say that it happens elsewhere"),
+        )
+
+
+def _unmeasured(facts: Facts, block: Block, name: Component) -> bool:
+    figure = facts.estimate(block).remaining[name]
+    return (
+        figure.state is State.MISSING
+        and block.planned_runs is not None
+        and block.sessions is not None
+    )
