@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from budget.attempts import Attempt, unattributed_s
+from budget.conditions import disagreement
 from budget.figures import Figure, Input, Source, State, exact, missing, not_applicable, total
 from budget.messages import Message, Quantity, msg
 from budget.prediction import predict_total
@@ -38,8 +39,10 @@ class Basis(msgspec.Struct, frozen=True):
     """Attempts serving the block."""
     allocation: dict[str, str]
     further: int | None
-    starts: int | None
-    """How often a process of the block still has to start."""
+    sessions: int | None
+    """Planned sessions that have not been held yet."""
+    counting: tuple[Attempt, ...] = ()
+    """The serving attempts that count towards the planned runs."""
     reliefs: tuple[datetime, ...] = ()
     """Moments at which a person recorded a change or a wait for a fix."""
 
@@ -47,6 +50,12 @@ class Basis(msgspec.Struct, frozen=True):
     def ok(self) -> list[Attempt]:
         """The serving attempts that succeeded."""
         return [attempt for attempt in self.attempts if attempt.outcome == "ok"]
+
+    @property
+    def starts(self) -> int | None:
+        """How often a process of the block still has to start."""
+        per_session = self.block.unit == "call" and self.block.load_per == "session"
+        return self.sessions if per_session else self.further
 
     @property
     def separated(self) -> bool:
@@ -79,31 +88,45 @@ def comparable(block: Block, attempts: Sequence[Attempt]) -> Message | None:
 
     The condition match guarantees it; only attempts assigned by a person can disagree.
     """
-    for name in ("model", "input_tokens", "output_tokens", "batch_size", "parameters"):
-        values = {repr(getattr(attempt.intended, name)) for attempt in attempts}
-        if len(values) > 1:
-            return msg(
-                "the attempts assigned to {block} differ in {field}: exclude those that do "
-                "not belong",
-                block=block.id,
-                field=name.replace("_", " "),
-            )
-    return None
+    field = disagreement(attempts) if attempts else None
+    if field is None:
+        return None
+    return msg(
+        "the attempts assigned to {block} differ in {field}: exclude those that do not belong",
+        block=block.id,
+        field=msg(field),
+    )
+
+
+def counting(block: Block, serving: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    """Return the attempts that count towards the plan: trials only where the block says so."""
+    return tuple(
+        attempt
+        for attempt in serving
+        if attempt.outcome == "ok" and (attempt.role == "campaign" or block.count_trials)
+    )
+
+
+def units_of(block: Block, attempts: Iterable[Attempt]) -> int:
+    """Return how many units of the block these attempts were."""
+    return sum(len(item.calls) if block.unit == "call" else 1 for item in attempts)
 
 
 def further_units(block: Block, serving: Sequence[Attempt]) -> int | None:
     """Return the planned units that have not been run yet; None while nobody planned a number."""
     if block.planned_runs is None:
         return None
-    counting = [
-        attempt
-        for attempt in serving
-        if attempt.outcome == "ok" and (attempt.role == "campaign" or block.count_trials)
-    ]
-    done = (
-        sum(len(attempt.calls) for attempt in counting) if block.unit == "call" else len(counting)
-    )
-    return max(0, block.planned_runs - done)
+    return max(0, block.planned_runs - units_of(block, counting(block, serving)))
+
+
+def further_sessions(
+    block: Block, serving: Sequence[Attempt], allocation: dict[str, str]
+) -> int | None:
+    """Return the planned sessions not held yet, one at least while units are left to run."""
+    if block.sessions is None:
+        return None
+    held = {allocation.get(item.session, item.session) for item in counting(block, serving)}
+    return max(1, block.sessions - len(held))
 
 
 def is_part(basis: Basis, name: Component) -> bool:
@@ -123,10 +146,10 @@ def remaining_hours(
     basis: Basis, name: Component, unlike: Message | None, project: Project
 ) -> Figure:
     block = basis.block
-    if name == "wait":
-        return _declared_waits(block, project)
     if name == "retry":
         return not_applicable("h", msg("retries that may come are a contingency of their own"))
+    if name == "wait" and basis.further != 0:
+        return _declared_waits(basis, project)
     if basis.further is None:
         return missing("h", msg("planned runs of {block}: say how many", block=block.id))
     if basis.further == 0:
@@ -148,7 +171,7 @@ def remaining_hours(
         return missing("h", msg("sessions of {block}: say how many are planned", block=block.id))
     groups, sources = _samples(basis, name)
     prediction = predict_total(
-        list(groups.values()), repeats, block.sessions or 1, basis.policy.range_level
+        list(groups.values()), repeats, basis.sessions or 1, basis.policy.range_level
     )
     if prediction is None:
         return missing("h", _not_recorded(basis, name))
@@ -168,7 +191,7 @@ def remaining_hours(
             n=prediction.n,
             k=prediction.k,
             level=Quantity(basis.policy.range_level, "share"),
-            planned=block.sessions or 1,
+            planned=basis.sessions or 1,
         ),
         sources=sources,
     )
@@ -191,9 +214,11 @@ def _repeats(basis: Basis, name: Component) -> int | None:
     """Return how often the component still happens."""
     block, further = basis.block, basis.further
     if name == "load":
-        return further if block.load_per == "run" else block.sessions
+        return further if block.load_per == "run" else basis.sessions
     if name == "prepare":
-        return {"block": 1, "session": block.sessions, "run": further}[block.prepare.per]
+        prepared = any(item.phase_s("prepare") is not None for item in basis.counting)
+        once = 0 if prepared else 1
+        return {"block": once, "session": basis.sessions, "run": further}[block.prepare.per]
     return basis.starts if name == "unattributed" else further
 
 
@@ -239,8 +264,8 @@ def _not_recorded(basis: Basis, name: Component) -> Message:
     return msg("no attempt recorded this phase: its time is in unattributed")
 
 
-def _declared_waits(block: Block, project: Project) -> Figure:
-    parts = []
+def _declared_waits(basis: Basis, project: Project) -> Figure:
+    block, parts = basis.block, []
     for reason in dict.fromkeys((*REQUIRED_WAITS, *block.waits_h)):
         hours = block.waits_h.get(reason)
         name = msg("wait for {reason}", reason=msg(reason))
@@ -261,4 +286,8 @@ def _declared_waits(block: Block, project: Project) -> Figure:
                 ),
             )
         parts.append(Input(name, figure))
-    return total(parts, "h", msg("sum of the declared waits"))
+    waits = total(parts, "h", msg("sum of the declared waits"))
+    if waits.known and waits.value and basis.counting:
+        why = msg("as declared for the whole block; waits that happened are not taken off")
+        return msgspec.structs.replace(waits, why=why)
+    return waits

@@ -7,25 +7,18 @@ makes the answer *cannot tell*, never a match.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from budget.agreement import near, same_code, same_release, same_text
 from budget.attempts import Attempt, Measurements
 from budget.messages import Message, Quantity, msg
 from budget.project import Block, Environment, Policy, Project
 
 Outcome = Literal["match", "differs", "unknown"]
 Values: TypeAlias = tuple[Any, Any]
-
-MEMORY_TOLERANCE = 0.02
-"""Printed and usable memory of one card differ by up to 2 % between tools (ollama#18201,
-vllm#51590), so device memory agrees within this share."""
-
-SHORTEST_COMMIT = 7
-"""Git's default abbreviation; fewer digits name no version."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -39,6 +32,8 @@ class Difference(msgspec.Struct, frozen=True):
     @property
     def text(self) -> Message:
         """Say it in words."""
+        if self.unstated == "block" and self.found is None:
+            return msg("{field}: neither the plan nor the log says", field=msg(self.field))
         if self.unstated == "block":
             return msg(
                 "{field}: the plan does not say (measured {found})",
@@ -97,42 +92,6 @@ def version_text(attempt: Attempt) -> str | None:
     return f"{code.commit[:12]}+{code.diff_hash[:12]}" if code.diff_hash else None
 
 
-def _same_code(wanted: str, found: str) -> bool:
-    wanted_commit, _, wanted_diff = wanted.partition("+")
-    commit, _, diff = found.partition("+")
-    if min(len(wanted_commit), len(commit)) < SHORTEST_COMMIT:
-        return wanted == found
-    return _same_start(wanted_commit, commit) and (
-        wanted_diff == diff if not (wanted_diff and diff) else _same_start(wanted_diff, diff)
-    )
-
-
-def _same_start(a: str, b: str) -> bool:
-    length = min(len(a), len(b))
-    return a[:length].lower() == b[:length].lower()
-
-
-def _same_text(wanted: str, found: str) -> bool:
-    """Compare as numbers where both are numbers: 0.30 is 0.3."""
-    try:
-        return Decimal(wanted) == Decimal(found)
-    except InvalidOperation:
-        return wanted == found
-
-
-def _same_release(wanted: str, found: str) -> bool:
-    """Compare major.minor: 2.13.0+cpu is 2.13."""
-
-    def release(text: str) -> list[str]:
-        return text.partition("+")[0].split(".")[:2]
-
-    return release(wanted) == release(found)
-
-
-def _near(wanted: int, found: int) -> bool:
-    return abs(wanted - found) <= MEMORY_TOLERANCE * max(wanted, found)
-
-
 def _has_gpus(environment: Environment | None, attempt: Attempt) -> bool:
     return bool(attempt.host.gpus) or bool(environment and environment.gpu_count)
 
@@ -147,6 +106,13 @@ def _gpu_count(attempt: Attempt) -> int | None:
     if attempt.host.gpus:
         return len(attempt.host.gpus)
     return 0 if attempt.host.gpus_why is not None else None
+
+
+def _cuda(attempt: Attempt) -> str | None:
+    """Return the CUDA the process had; a torch that names none was built without it."""
+    if attempt.software is None or attempt.software.torch is None:
+        return None
+    return attempt.software.cuda or "none"
 
 
 def _memory(environment: Environment | None, attempt: Attempt) -> Values:
@@ -169,7 +135,7 @@ def _mig(_: Block, environment: Environment | None, attempt: Attempt) -> Values 
 
 
 MUST_AGREE: tuple[Field, ...] = (
-    Field("code version", lambda b, e, a: (b.condition.code, version_text(a)), _same_code),
+    Field("code version", lambda b, e, a: (b.condition.code, version_text(a)), same_code),
     Field("model", lambda b, e, a: (b.condition.model, a.intended.model)),
     Field("input tokens", lambda b, e, a: (b.condition.input_tokens, a.intended.input_tokens)),
     Field("output tokens", lambda b, e, a: (b.condition.output_tokens, a.intended.output_tokens)),
@@ -177,16 +143,19 @@ MUST_AGREE: tuple[Field, ...] = (
     Field("number of GPUs", lambda b, e, a: (e and e.gpu_count, _gpu_count(a))),
     Field("GPU", _gpu_only(lambda b, e, a: (e and e.gpu, _gpu_names(a)))),
     Field("MIG profile", _mig),
-    Field("memory in bytes", lambda b, e, a: _memory(e, a), _near),
-    Field("torch", lambda b, e, a: (e and e.torch, a.software and a.software.torch), _same_release),
+    Field("memory in bytes", lambda b, e, a: _memory(e, a), near),
+    Field("torch", lambda b, e, a: (e and e.torch, a.software and a.software.torch), same_release),
     Field(
         "CUDA",
-        _gpu_only(lambda b, e, a: (e and e.cuda, a.software and a.software.cuda)),
-        _same_release,
+        _gpu_only(lambda b, e, a: (e and e.cuda, _cuda(a))),
+        same_release,
     ),
 )
 """What must agree besides the parameters and the method's own libraries, which are compared name
 by name, and the sizes really processed."""
+
+LEFT_TO_A_PERSON = frozenset({"code version", "torch", "CUDA"})
+"""Fields in which an attempt that a person assigned may differ and still count."""
 
 
 def match(block: Block, environment: Environment | None, attempt: Attempt, policy: Policy) -> Match:
@@ -198,14 +167,35 @@ def match(block: Block, environment: Environment | None, attempt: Attempt, polic
             found.extend(_compare(field.name, *pair, field.agree))
     wanted_parameters, parameters = block.condition.parameters, attempt.intended.parameters
     for name in sorted({*wanted_parameters, *parameters}):
-        found.extend(_compare(name, wanted_parameters.get(name), parameters.get(name), _same_text))
+        found.extend(_compare(name, wanted_parameters.get(name), parameters.get(name), same_text))
     libraries = attempt.software.libraries if attempt.software else {}
     for name, wanted in (environment.libraries if environment else {}).items():
-        found.extend(_compare(name, wanted, libraries.get(name), _same_release))
+        found.extend(_compare(name, wanted, libraries.get(name), same_release))
     found.extend(_really_processed(block, attempt, policy.size_tolerance))
     if any(item.unstated is None for item in found):
         return Match("differs", tuple(found))
     return Match("unknown" if found else "match", tuple(found))
+
+
+def disagreement(attempts: Sequence[Attempt]) -> str | None:
+    """Return the first field in which attempts contradict each other so that no mean is theirs.
+
+    Versions of code and libraries are left to the person who assigned an attempt of another one,
+    and so is a field that an attempt does not state.
+    """
+    anything = Block(id="any")
+    fields = [item for item in MUST_AGREE if item.name not in LEFT_TO_A_PERSON]
+    for first, second in ((attempts[0], other) for other in attempts[1:]):
+        for field in fields:
+            pairs = [field.values(anything, None, item) for item in (first, second)]
+            one, two = (pair[1] if pair else None for pair in pairs)
+            if one is not None and two is not None and not field.agree(one, two):
+                return field.name
+        mine, other = first.intended.parameters, second.intended.parameters
+        for name in sorted({*mine, *other}):
+            if not same_text(mine.get(name, ""), other.get(name, "")):
+                return name
+    return None
 
 
 def serve(project: Project, measurements: Measurements) -> tuple[Service, ...]:
@@ -224,7 +214,10 @@ def _service(project: Project, attempt: Attempt) -> Service:
         block.id: match(block, project.environment(block.environment), attempt, project.policy)
         for block in project.blocks
     }
-    serving = [name for name, item in matches.items() if item.outcome == "match"]
+    matching = [name for name, item in matches.items() if item.outcome == "match"]
+    # A dropped block takes no attempt from one that is still planned.
+    dropped = {block.id for block in project.blocks if block.state == "dropped"}
+    serving = [name for name in matching if name not in dropped] or matching
     if attempt.block in serving or len(serving) == 1:
         name = attempt.block if attempt.block in serving else serving[0]
         return Service(attempt.id, name, "condition", msg("same condition"))
@@ -287,7 +280,7 @@ def _really_processed(block: Block, attempt: Attempt, tolerance: float) -> list[
         off = [
             (abs(size - wanted), size)
             for size in sizes
-            if size is not None and wanted and abs(size - wanted) > tolerance * wanted
+            if size is not None and wanted is not None and abs(size - wanted) > tolerance * wanted
         ]
         if off:
             found = msg("{size} really processed", size=Quantity(max(off)[1], "count"))

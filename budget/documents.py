@@ -21,6 +21,18 @@ _DROPPED = object()
 """Marks a value that was refused, so that its field falls back to "nobody has said"."""
 
 
+class _Dumper(yaml.SafeDumper):
+    """Writes texts with unusual line breaks escaped, since folding them would lose them."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if re.search("[\r\x85\u2028\u2029\ufeff]", text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
 class Document(msgspec.Struct, frozen=True):
     """A project as read, the lines it stands on, and the problems found (none: it is sound)."""
 
@@ -85,7 +97,9 @@ def to_tree(project: Project) -> dict[str, Any]:
 
 def write(project: Project) -> str:
     """Return the document as YAML text that ``read`` turns into the same project."""
-    return yaml.safe_dump(to_tree(project), sort_keys=False, allow_unicode=True, width=100)
+    return yaml.dump(
+        to_tree(project), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+    )
 
 
 def _project_from(tree: Any, complain: Any) -> Project | None:

@@ -17,6 +17,8 @@ from budget.components import (
     Basis,
     Component,
     comparable,
+    counting,
+    further_sessions,
     further_units,
     is_part,
     no_attempt,
@@ -37,7 +39,7 @@ from budget.figures import (
 )
 from budget.messages import Message, msg
 from budget.project import Block, Project
-from budget.retries import contingency
+from budget.retries import contingency, reliefs_of
 from budget.spending import spent_hours
 
 
@@ -75,15 +77,7 @@ def estimate(
     services: Sequence[Service],
 ) -> tuple[Estimate, ...]:
     """Estimate every block of the plan, in its order; a block without runs has missing figures."""
-    reliefs = tuple(
-        at
-        for session in measurements.sessions
-        for at in (
-            *(change.at for change in session.changes),
-            *(wait.started_at for wait in session.waits if wait.reason == "fix"),
-        )
-        if at is not None
-    )
+    reliefs = reliefs_of(measurements.sessions)
     by_id = {attempt.id: attempt for attempt in measurements.attempts}
     allocation = allocations(measurements.sessions, project.policy.session_merge_h)
     serving: dict[str, list[Attempt]] = {block.id: [] for block in project.blocks}
@@ -111,8 +105,17 @@ def _estimate(
     reliefs: tuple[datetime, ...],
 ) -> Estimate:
     further = further_units(block, serving)
-    starts = block.sessions if block.unit == "call" and block.load_per == "session" else further
-    basis = Basis(block, project.policy, serving, allocation, further, starts, reliefs)
+    sessions = further_sessions(block, serving, allocation)
+    basis = Basis(
+        block,
+        project.policy,
+        serving,
+        allocation,
+        further,
+        sessions,
+        counting(block, serving),
+        reliefs,
+    )
     unlike = comparable(block, basis.ok)
     remaining = {name: remaining_hours(basis, name, unlike, project) for name in COMPONENTS}
     remaining_h = total(
@@ -148,7 +151,7 @@ def _estimate(
         contingency_h=contingency(basis, run_s, spent),
         peak_bytes=_peak(basis, machine_gpus),
         run_s=tuple(tuple(group) for group in run_s.values()),
-        sessions=block.sessions,
+        sessions=sessions,
         notes=_notes(basis, unlike),
     )
 
@@ -170,7 +173,7 @@ def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
         return missing(
             "bytes", msg("the machine of {block} is not described", block=basis.block.id)
         )
-    peaks: list[tuple[int, Source]] = []
+    peaks: list[tuple[int, Source, Attempt]] = []
     for attempt in basis.ok:
         for memory in attempt.memory:
             if machine_gpus and memory.device_peak_bytes is not None:
@@ -183,7 +186,8 @@ def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
                 peak = memory.resident_peak_bytes
             else:
                 continue
-            peaks.append((peak, memory.source or attempt.end_source or attempt.source))
+            line = memory.source or attempt.end_source or attempt.source
+            peaks.append((peak, line, attempt))
     if not peaks:
         layer = (
             msg("no device layer measured memory")
@@ -198,14 +202,15 @@ def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
                 layer=layer if basis.ok else no_attempt(basis.block, basis.attempts),
             ),
         )
-    value, source = max(peaks, key=lambda item: item[0])
+    value, source, _ = max(peaks, key=lambda item: item[0])
+    seen = {attempt.id: attempt for _, _, attempt in peaks}
     return Figure(
         value=value,
         unit="bytes",
         state=State.MEASURED,
-        n=len(peaks),
-        k=len({basis.allocation.get(a.session, a.session) for a in basis.ok}),
-        formula=msg("highest of {n} attempts", n=len(peaks)),
+        n=len(seen),
+        k=len({basis.allocation.get(a.session, a.session) for a in seen.values()}),
+        formula=msg("highest of {n} attempts", n=len(seen)),
         sources=(source,),
     )
 

@@ -105,12 +105,12 @@ def _of_hours(facts: Facts) -> Iterable[Need]:
             "blocks",
             msg("enter in how many reservations the runs are done"),
         )
-    for reasons, blocks in waits.items():
+    for lacking, blocks in waits.items():
         yield Need(
             msg(
                 "expected waits of {blocks}: {reasons}",
                 blocks=tuple(blocks),
-                reasons=tuple(msg(reason) for reason in reasons),
+                reasons=tuple(msg(reason) for reason in lacking),
             ),
             "blocks",
             msg("enter the hours the machine waits for each; 0 is an answer"),

@@ -34,7 +34,8 @@ def predict_total(
     """Predict the total of ``further`` units spread over ``planned_sessions`` sessions.
 
     ``sessions`` holds the measured values of each session, ``level`` the two-sided coverage
-    (0.95). None without any value. The low end is cut at 0: durations are not negative.
+    (0.95). None without any value. The low end is cut at 0: durations are not negative. Units
+    cannot lie in more sessions than there are units.
     """
     groups = [list(group) for group in sessions if group]
     n, k = sum(map(len, groups)), len(groups)
@@ -58,7 +59,7 @@ def predict_total(
         size = k / sum(1 / len(group) for group in groups)
         shift_2 = max(0.0, between_2 - within_2 / size)
         variance = (
-            further**2 * shift_2 / max(1, planned_sessions)
+            further**2 * shift_2 / max(1, min(planned_sessions, further))
             + further * within_2
             + further**2 * between_2 / k
         )

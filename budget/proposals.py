@@ -13,7 +13,7 @@ import msgspec
 from budget.attempts import Attempt, Host, Measurements
 from budget.conditions import match, version_text
 from budget.project import Block, Condition, Environment, Kind, Project
-from budget.spending import environment_of
+from budget.spending import environments_of
 
 KINDS: dict[str, Kind] = {
     "reference": "reference",
@@ -34,9 +34,23 @@ def propose(project: Project, measurements: Measurements) -> Project:
         if attempt.outcome != "ok" or attempt.block in settled:
             continue
         project = _with_environment(project, attempt)
-        if not _served(project, attempt):
+        if not _served(project, attempt) and not _proposed(project, attempt):
             project = _with_block(project, attempt)
     return project
+
+
+def _proposed(project: Project, attempt: Attempt) -> bool:
+    """Return whether a block states all that this log states, though too little to tell a match."""
+    place = _place(project, attempt)
+    return any(
+        block.condition == _condition(attempt) and block.environment == place
+        for block in project.blocks
+    )
+
+
+def _place(project: Project, attempt: Attempt) -> str | None:
+    found = environments_of(project, attempt.host)
+    return found[0].id if len(found) == 1 else None
 
 
 def _served(project: Project, attempt: Attempt) -> bool:
@@ -49,8 +63,7 @@ def _served(project: Project, attempt: Attempt) -> bool:
 
 def _with_environment(project: Project, attempt: Attempt) -> Project:
     host, software = attempt.host, attempt.software
-    known = environment_of(project, host)
-    if known is not None:
+    if environments_of(project, host):
         return project
     gpu = next((item for item in host.gpus), None)
     label = (
@@ -78,26 +91,30 @@ def _with_environment(project: Project, attempt: Attempt) -> Project:
 
 
 def _with_block(project: Project, attempt: Attempt) -> Project:
-    environment = environment_of(project, attempt.host)
-    intended = attempt.intended
+    condition = _condition(attempt)
     label = attempt.block or "block"
     block = Block(
         id=_free_id(_slug(label), {item.id for item in project.blocks}),
-        title=", ".join([label, *(f"{k} {v}" for k, v in intended.parameters.items())]),
+        title=", ".join([label, *(f"{k} {v}" for k, v in condition.parameters.items())]),
         kind=KINDS.get(label, "reference"),
         status="chosen",
-        environment=environment.id if environment else None,
+        environment=_place(project, attempt),
         gpus=_gpu_count(attempt.host),
-        condition=Condition(
-            code=version_text(attempt),
-            model=intended.model,
-            input_tokens=intended.input_tokens,
-            output_tokens=intended.output_tokens,
-            batch_size=intended.batch_size,
-            parameters=dict(intended.parameters),
-        ),
+        condition=condition,
     )
     return msgspec.structs.replace(project, blocks=(*project.blocks, block))
+
+
+def _condition(attempt: Attempt) -> Condition:
+    intended = attempt.intended
+    return Condition(
+        code=version_text(attempt),
+        model=intended.model,
+        input_tokens=intended.input_tokens,
+        output_tokens=intended.output_tokens,
+        batch_size=intended.batch_size,
+        parameters=dict(intended.parameters),
+    )
 
 
 def _gpu_count(host: Host) -> int | None:

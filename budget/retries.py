@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from budget.attempts import Attempt
-from budget.components import NAMES, Basis, Component
-from budget.figures import Figure, Input, State, missing
+from collections.abc import Sequence
+from datetime import datetime
+
+from budget.attempts import Attempt, Session
+from budget.components import NAMES, Basis, Component, units_of
+from budget.figures import Figure, Input, Source, State, exact, missing
 from budget.messages import Quantity, msg
 from budget.prediction import none_failed_bound
 
@@ -17,15 +20,17 @@ def contingency(
     """Return the hours that failures like those seen would add to the remaining runs.
 
     E = N * c_f * p / (1 - p), with p the share of failures during run under an unchanged
-    condition and c_f their mean cost. A failure whose cause was removed is no retry rate.
+    condition among all units and c_f their mean cost.
     """
-    failed = [
-        attempt
-        for attempt in basis.attempts
-        if attempt.outcome != "ok" and attempt.reached_run and not cause_removed(attempt, basis)
-    ]
-    good = len(basis.ok)
-    if basis.further is None or not good:
+    block = basis.block
+    failed = rated_failures(basis.attempts, basis.reliefs)
+    good = units_of(block, basis.ok)
+    if basis.further is None:
+        return missing("h", msg("planned runs of {block}: say how many", block=block.id))
+    if basis.further == 0:
+        plan = Source("plan", f"blocks.{block.id}.planned_runs")
+        return exact(0.0, "h", State.PLANNED, plan, why=msg("all planned runs are done"))
+    if not good:
         return missing("h", msg("no successful attempt to relate failures to"))
     if not failed:
         bound = none_failed_bound(good)
@@ -61,12 +66,43 @@ def contingency(
     )
 
 
-def cause_removed(failed: Attempt, basis: Basis) -> bool:
+def rated_failures(
+    attempts: Sequence[Attempt], reliefs: Sequence[datetime]
+) -> list[Attempt]:  # fmt: skip
+    """Return the failures that say how often a run fails: during run, under one condition.
+
+    One before the run phase is debugging; one whose cause was removed will not come back.
+    """
+    good = [item for item in attempts if item.outcome == "ok"]
+    return [
+        item
+        for item in attempts
+        if item.outcome != "ok" and item.reached_run and not cause_removed(item, good, reliefs)
+    ]
+
+
+def reliefs_of(sessions: Sequence[Session]) -> tuple[datetime, ...]:
+    """Return the moments at which a person recorded a change or began to wait for a fix."""
+    return tuple(
+        at
+        for session in sessions
+        for at in (
+            *(change.at for change in session.changes),
+            *(wait.started_at for wait in session.waits if wait.reason == "fix"),
+        )
+        if at is not None
+    )
+
+
+def cause_removed(
+    failed: Attempt, good: Sequence[Attempt], reliefs: Sequence[datetime]
+) -> bool:  # fmt: skip
     """Return whether a change or a fix stands between a failure and a later success."""
-    if failed.started_at is None:
+    began = failed.started_at
+    if began is None:
         return False
     return any(
-        good.started_at is not None and failed.started_at < relief < good.started_at
-        for good in basis.ok
-        for relief in basis.reliefs
+        item.started_at is not None and began < relief < item.started_at
+        for item in good
+        for relief in reliefs
     )

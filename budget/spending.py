@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
+from budget.agreement import same_machine
 from budget.attempts import Attempt, Host, Measurements, gaps_s, unattributed_s
 from budget.components import COMPONENTS, Component
+from budget.conditions import Service
 from budget.figures import Figure, Input, Source, State, exact, missing, not_applicable, total
 from budget.messages import msg
 from budget.project import Block, Environment, Project
+
+NOTHING = msg("nothing has been measured yet: drop a log of the probe")
 
 
 class SessionHours(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,12 +38,22 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
     gpu_hours: Figure
 
 
-def spending(project: Project, measurements: Measurements) -> Spending:
-    """Return what the sessions in the logs have used so far."""
+def spending(
+    project: Project, measurements: Measurements, services: Sequence[Service] = ()
+) -> Spending:
+    """Return what the sessions in the logs have used so far.
+
+    Where several environments of the plan are the same machine, the blocks that a session served
+    tell which one it was.
+    """
+    served = {item.attempt: item.block for item in services}
     rows, hours, gpu_hours = [], [], []
     for session in measurements.sessions:
         attempts = [item for item in measurements.attempts if item.session == session.id]
-        environment = environment_of(project, session.host)
+        blocks = [project.block(served.get(item.id)) for item in attempts]
+        environment = environment_of(
+            project, session.host, {block.environment for block in blocks if block}
+        )
         waits: dict[str, float] = {}
         for wait in session.waits:
             if wait.duration_s is not None:
@@ -65,7 +79,9 @@ def spending(project: Project, measurements: Measurements) -> Spending:
             figure = exact(reserved / 3600, "h", State.MEASURED, session.source, why=why)
         hours.append(Input(name, figure))
         gpus = len(session.host.gpus)
-        if gpus == 0:
+        if gpus == 0 and session.host.gpus_why is None:
+            used = missing("gpu-hour", msg("the log does not say whether the machine has GPUs"))
+        elif gpus == 0:
             used = not_applicable("gpu-hour", msg("not applicable: the machine has no GPU"))
         elif reserved is None:
             used = missing("gpu-hour", msg("the log has no times"))
@@ -75,26 +91,29 @@ def spending(project: Project, measurements: Measurements) -> Spending:
     formula = msg("sum of the reserved time of {count} sessions", count=len(rows))
     return Spending(
         sessions=tuple(rows),
-        reserved_h=total(hours, "h", formula),
+        reserved_h=total(hours, "h", formula) if hours else missing("h", NOTHING),
         gpu_hours=total(gpu_hours, "gpu-hour", formula)
         if gpu_hours
-        else not_applicable("gpu-hour", msg("nothing has been measured yet")),
+        else missing("gpu-hour", NOTHING),
     )
 
 
-def environment_of(project: Project, host: Host) -> Environment | None:
-    """Return the only environment of the plan whose machine agrees with a probed host, or None."""
-    agreeing = [
-        environment
-        for environment in project.environments
-        if environment.gpu_count == len(host.gpus)
-        and (
-            all(gpu.name == environment.gpu for gpu in host.gpus)
-            if host.gpus
-            else environment.ram_bytes == host.ram_bytes
-        )
-    ]
+def environment_of(
+    project: Project, host: Host, used: Collection[str | None] = ()
+) -> Environment | None:
+    """Return the environment of the plan whose machine a probed host is, None where none is.
+
+    Where several agree, one of ``used`` is taken, and none when that leaves a choice.
+    """
+    agreeing = environments_of(project, host)
+    if len(agreeing) > 1:
+        agreeing = tuple(item for item in agreeing if item.id in used)
     return agreeing[0] if len(agreeing) == 1 else None
+
+
+def environments_of(project: Project, host: Host) -> tuple[Environment, ...]:
+    """Return every environment of the plan whose machine agrees with a probed host."""
+    return tuple(item for item in project.environments if same_machine(item, host))
 
 
 def spent_hours(

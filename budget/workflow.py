@@ -30,6 +30,7 @@ from budget.project import (
     threshold_unit,
 )
 from budget.proposals import propose
+from budget.readings import peak, run_per_unit
 from budget.scenarios import scenarios
 from budget.spending import Spending, spending
 
@@ -46,12 +47,15 @@ __all__ = [
     "add_files",
     "assess",
     "assign",
+    "by_condition",
     "create",
     "differences",
     "open_project",
+    "peak",
     "propose",
     "quote_problems",
     "read_logs",
+    "run_per_unit",
     "save",
     "since_last",
     "summarise",
@@ -122,7 +126,7 @@ def assess(project: Project, logs: Sequence[ImportedLog], as_of: date) -> Assess
     measurements = combine(logs)
     services = serve(project, measurements)
     estimates = estimate(project, measurements, services)
-    spent = spending(project, measurements)
+    spent = spending(project, measurements, services)
     priced = scenarios(project, estimates, day)
     facts = Facts(
         project=project,
@@ -308,6 +312,12 @@ def unassign(project: Project, attempt: str) -> Project:
     """Return the project without a person's word on an attempt: its condition decides again."""
     rest = {key: value for key, value in project.attempts.items() if key != attempt}
     return msgspec.structs.replace(project, attempts=rest)
+
+
+def by_condition(result: Assessment, attempt: str) -> Service:
+    """Return what the condition alone makes of an attempt, whatever a person said of it."""
+    services = serve(unassign(result.project, attempt), result.measurements)
+    return next(item for item in services if item.attempt == attempt)
 
 
 def quote_problems(

@@ -103,7 +103,9 @@ class _Reader:
         if mark is None:
             return 1
         line: int = mark.line
-        return self._shown[line] if self._shown else line + 1
+        if self._shown is None:
+            return line + 1
+        return self._shown[min(line, len(self._shown) - 1)]  # the end is one line further
 
     def document(self, events: list[yaml.Event]) -> Any:
         stream = iter(events)

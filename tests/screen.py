@@ -1,9 +1,14 @@
 """What the page tests share: reading the screen and finding its controls."""
 
-from budget import documents
+from datetime import UTC, datetime
+
+import msgspec
+
+from budget import documents, workflow
 from budget.store import open_store
 from budget.ui import sample
 
+NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 KINDS = ("markdown", "caption", "header", "subheader", "title", "info", "success", "error",
          "warning", "code")  # fmt: skip
 
@@ -41,5 +46,14 @@ def press(app, label):
 
 def project(database, project_id=sample.ID):
     """The project as it is saved now."""
-    text = open_store(database).newest(project_id).document
+    with open_store(database) as store:
+        text = store.newest(project_id).document
     return documents.read(text.encode(), "saved").project
+
+
+def saved_elsewhere(database, **changes):
+    """Save the sample with some parts replaced, as another browser would."""
+    with open_store(database) as store:
+        now = workflow.open_project(store, sample.ID)
+        changed = msgspec.structs.replace(now.project, **changes)
+        workflow.save(store, now, changed, "other", NOON, "changed elsewhere")

@@ -92,7 +92,8 @@ def test_what_has_two_readings_is_asked_and_both_are_named(
 @pytest.mark.parametrize(
     "text",
     ["12 34", "nan", "NaN", "inf", "-inf", "--1", "1.2.3", "1,2,3", "1.25,00", "1.000.00", "1e",
-     "e3", "0x10", "1/2", "1_0", "12__000", "1\n000", "€ 5", "½", "²", "1.355,90e3", "true", "1..5", "-"],
+     "e3", "0x10", "1/2", "1_0", "12__000", "1\n000", "€ 5", "½", "²", "1.355,90e3",
+     "true", "1..5", "-"],
 )  # fmt: skip
 def test_what_is_no_number_is_refused(text: str) -> None:
     assert "is not a number" in refused(text)

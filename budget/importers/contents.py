@@ -28,12 +28,18 @@ UPLOAD_A_LOG = msg("upload the log that `probe end` wrote (its name ends in .jso
 def describe(name: str, data: bytes) -> Problem:
     """Return the problem that says what ``data`` is instead of a log, and what to do next."""
     if not data.strip(b" \t\r\n\x00" + codecs.BOM_UTF8):
-        return Problem(name, msg("the file is empty"), msg(
-            "see in the log folder whether the probe wrote anything, and upload that file"))
+        return Problem(
+            name,
+            msg("the file is empty"),
+            msg("see in the log folder whether the probe wrote anything, and upload that file"),
+        )
     for magic, kind in COMPRESSED:
         if data.startswith(magic):
-            return Problem(name, msg("this is a compressed file ({kind})", kind=kind), msg(
-                "unpack it and upload the log inside; this version does not unpack files"))
+            return Problem(
+                name,
+                msg("this is a compressed file ({kind})", kind=kind),
+                msg("unpack it and upload the log inside; this version does not unpack files"),
+            )
     if looks_utf16(data):
         return Problem(
             name,
@@ -53,7 +59,8 @@ def describe(name: str, data: bytes) -> Problem:
     if PROJECT.search(text):
         return _project(name)
     return _json(name, text) or Problem(
-        name, msg("this is plain text; it begins: {start}", start=_start(text)), UPLOAD_A_LOG)
+        name, msg("this is plain text; it begins: {start}", start=_start(text)), UPLOAD_A_LOG
+    )
 
 
 def looks_utf16(data: bytes) -> bool:
@@ -78,8 +85,10 @@ def _json(name: str, text: str) -> Problem | None:
         if not keys:
             what = msg("this is JSON, but not a log of the probe: it is an empty object")
         elif lines:
-            what = msg("these are JSON lines, but not a log of the probe; the first has the keys"
-                       " {keys}", keys=keys)
+            what = msg(
+                "these are JSON lines, but not a log of the probe; the first has the keys {keys}",
+                keys=keys,
+            )
         else:
             what = msg("this is JSON, but not a log of the probe; its keys are {keys}", keys=keys)
     elif isinstance(found, list):
@@ -100,8 +109,11 @@ def _project(name: str) -> Problem:
     return Problem(
         name,
         msg("this is a project document, not a log"),
-        msg("open it as the project, as in `compute-budget decide {name} LOG…`; only logs are"
-            " read here", name=name),
+        msg(
+            "open it as the project, as in `compute-budget decide {name} LOG…`; only logs are"
+            " read here",
+            name=name,
+        ),
     )
 
 

@@ -107,7 +107,8 @@ class _Reader:
             self._findings.add(number, CUT_OFF, msg("nothing to do"))
         elif bad_bytes:
             self._findings.add(
-                number, msg("the line is damaged: it holds bytes that are no UTF-8 text"), LOST)
+                number, msg("the line is damaged: it holds bytes that are no UTF-8 text"), LOST
+            )
         else:
             self._findings.add(number, msg("the line, or a part of it, is no complete record"),
                                LOST)  # fmt: skip
@@ -118,8 +119,9 @@ class _Reader:
             table = {}
             for key, value in pairs:
                 if key in table:
-                    self._odd.append(msg(
-                        "the line states {key} twice; the first value is used", key=_shown(key)))
+                    self._odd.append(
+                        msg("the line states {key} twice; the first value is used", key=_shown(key))
+                    )
                 else:
                     table[key] = value
         return table

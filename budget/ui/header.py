@@ -56,10 +56,9 @@ def _sample_banner(view: View) -> None:
 
 def _day(view: View) -> None:
     day = view.result.as_of.isoformat()
-    if view.project.as_of is not None:
-        st.markdown(f":small[{view.t('as of {day}, pinned', day=day)}]", width="content")
-    else:
-        st.markdown(f":small[{view.t('as of {day}', day=day)}]", width="content")
+    pinned = view.project.as_of is not None
+    text = view.t("as of {day}, pinned", day=day) if pinned else view.t("as of {day}", day=day)
+    st.markdown(f":small[{text}]", width="content")
 
 
 def _project_menu(view: View) -> None:

@@ -40,6 +40,7 @@ RECEIPTS = "receipts"
 CONFLICT = "conflict"
 GENERATION = "generation"
 PICKED = "picked"
+DRAFT = "draft"
 NAVIGATED = "navigated"
 """Keys of the session state. ``GENERATION`` counts saves: editors carry it in their key, so that a
 save gives them fresh input and no edit is ever merged twice."""

@@ -9,43 +9,13 @@ import msgspec
 import streamlit as st
 
 from budget import documents, quotes
-from budget.messages import Message, msg
+from budget.messages import msg
 from budget.numerals import read_number
 from budget.project import Project, Quote
 from budget.ui import entry, page
 from budget.ui.page import View
+from budget.ui.quote_words import CONTENTS, KINDS, UNITS
 
-KINDS: dict[str, Message] = {
-    "on-demand": msg("rent by use"),
-    "spot": msg("rent that can be withdrawn (spot)"),
-    "reserved": msg("rent for a fixed period (reserved)"),
-    "purchase": msg("purchase of a machine"),
-    "energy": msg("electricity"),
-    "colocation": msg("place in a data centre"),
-    "administration": msg("administration"),
-    "maintenance": msg("maintenance"),
-    "storage": msg("storage"),
-    "transfer": msg("data transfer"),
-    "resale": msg("resale of a machine"),
-    "exchange": msg("exchange rate"),
-}
-UNITS: dict[str, Message] = {
-    "gpu-hour": msg("GPU-hour"),
-    "machine-hour": msg("machine-hour"),
-    "machine-day": msg("machine-day"),
-    "machine-month": msg("machine-month"),
-    "machine-year": msg("machine-year"),
-    "machine": msg("machine"),
-    "kwh": msg("kWh"),
-    "hour": msg("hour of work"),
-    "gb-month": msg("GB and month"),
-    "percent-year": msg("percent of the price and year"),
-}
-CONTENTS: dict[str, Message] = {
-    "included": msg("included"),
-    "excluded": msg("not included"),
-    "unknown": msg("unknown"),
-}
 NO_PLACE = "-"
 
 
@@ -171,7 +141,11 @@ def _fields(view: View, quote: Quote | None, name: str) -> dict[str, Any]:
             view, view.t("Order before"), known.accept_by, f"{name}-accept-by"
         )
     item |= _terms(view, known, name)
-    item["example"] = known.example
+    item["example"] = known.example and st.checkbox(
+        view.t("This is an example, not a price that anybody offered"),
+        value=True,
+        key=view.key(f"{name}-example"),
+    )
     return item
 
 

@@ -12,7 +12,7 @@ from budget.quotes import Usability
 from budget.scenarios import questions_to_provider
 from budget.ui import figure, page, quote_form
 from budget.ui.page import View
-from budget.ui.quote_form import KINDS
+from budget.ui.quote_words import KINDS
 
 
 def guard(view: View) -> bool:
@@ -119,11 +119,12 @@ def _terms(view: View, quote: Quote) -> list[tuple[str, str]]:
         if billing.minimum_s is None
         else view.t("at least {time}", time=Quantity(billing.minimum_s, "s"))
     )
-    return [
-        (view.t("One unit holds"), gpus),
-        (view.t("Billed"), f"{steps}, {least}"),
-        (view.t("Price holds"), _period(view, quote)),
-    ]
+    found = [(view.t("Price holds"), _period(view, quote))]
+    if quote.kind in quotes.RENT_KINDS:
+        found.insert(0, (view.t("Billed"), f"{steps}, {least}"))
+    if quote.kind in quotes.PLACED_KINDS:
+        found.insert(0, (view.t("One unit holds"), gpus))
+    return found
 
 
 def _origin(view: View, quote: Quote) -> list[tuple[str, str]]:

@@ -140,8 +140,7 @@ def _lines(view: View, item: Scenario) -> None:
         border="horizontal",
         alt=view.t("Cost lines: {title}", title=item.title),
     )
-    for text in _terms(view, item.lines):
-        st.caption(text)
+    st.caption("  \n".join(_terms(view, item.lines)))
 
 
 def _terms(view: View, lines: Sequence[CostLine]) -> list[str]:
@@ -182,13 +181,16 @@ def _chart(view: View) -> None:
         example = any(item.example for item in found if item.total.known)
         title = view.t("Cost per scenario (example)") if example else view.t("Cost per scenario")
         _draw(view, totals, title, view.project.currency or "")
-        return
     lacking = tuple(item.title for item in found if not item.total.known)
+    names = page.plain(view.words.text(lacking))
+    if len(totals) > 1:
+        if lacking:
+            st.caption(view.t("Not drawn, because it has no total yet: {names}.", names=names))
+        return
     if lacking:
         st.markdown(
-            view.t("Costs are not drawn side by side: no total yet for {scenarios}.",
-                   scenarios=page.plain(view.words.text(lacking)))
-        )  # fmt: skip
+            view.t("Costs are not drawn side by side: no total yet for {names}.", names=names)
+        )
     hours = [
         _bar(view, item, value)
         for item in found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from typing import Any
 
 import streamlit as st
@@ -13,6 +11,7 @@ from budget.messages import Message, msg
 from budget.project import Campaign, Scope
 from budget.ui import entry, page, scope_logs
 from budget.ui.page import View
+from budget.ui.takeaway import slug
 
 ACCELERATORS: dict[str, Message] = {
     "cuda": msg("NVIDIA (CUDA)"),
@@ -56,32 +55,6 @@ def form(view: View) -> None:
     if pressed:
         with problems:
             _save(view, tree)
-
-
-def document(view: View) -> None:
-    """Draw the download of the project document and the command that decides from it."""
-    name = f"{_slug(view.project.title) or 'project'}.yaml"
-    logs = [file.name for file in view.opened.files]
-    st.subheader(view.t("Take it with you"), anchor=False)
-    st.markdown(
-        view.t(
-            "The document holds all that was decided and typed. With the logs it gives the same "
-            "decision on a terminal:"
-        )
-    )
-    command = ["compute-budget", "decide", name, *(logs or ["LOG.jsonl"])]
-    if view.project.as_of is None:
-        command += ["--as-of", view.result.as_of.isoformat()]
-    st.code(shlex.join(command), language=None, wrap_lines=True)
-    st.download_button(
-        view.t("Project document (YAML)"),
-        documents.write(view.project).encode(),
-        file_name=name,
-        mime="application/yaml",
-        icon=":material/download:",
-        key="download-document",
-        on_click="ignore",
-    )
 
 
 def _campaign(view: View, tree: dict[str, Any]) -> None:
@@ -285,12 +258,8 @@ def _named(rows: list[dict[str, str | None]]) -> list[dict[str, str | None]]:
     taken = {row["id"] for row in rows if row["id"]}
     for number, row in enumerate(rows, start=1):
         if row["id"] is None:
-            name = _slug(row["ref"] or row["metric"] or "") or f"result-{number}"
+            name = slug(row["ref"] or row["metric"] or "") or f"result-{number}"
             name = name if name not in taken else f"{name}-{number}"
             row["id"] = name
             taken.add(name)
     return rows
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:48].strip("-")

@@ -1,10 +1,25 @@
 """The page Scenarios: hours, totals, what is missing, and no lone bar."""
 
 import json
+from datetime import date
+from decimal import Decimal
 
-from screen import opened, own, shown
+import msgspec
+from screen import opened, own, project, saved_elsewhere, shown
 
+from budget.project import Holds, Ownership, Quote
 from budget.ui import money_charts
+
+PURCHASE = Quote(
+    id="server", environment="cpu-host", kind="purchase", amount=Decimal(1000), currency="EUR",
+    per="machine", holds=Holds(gpus=0, host="included", tax="included"), source="quote 9",
+    verified_on=date(2026, 11, 30), verified_by="A. Person", accept_by=date(2026, 12, 31),
+)  # fmt: skip
+
+
+def measured(database):
+    """The blocks of the sample without the one that nobody measured."""
+    return tuple(item for item in project(database).blocks if item.id != "extension-4096")
 
 
 def test_without_blocks_the_page_says_what_a_scenario_needs(app):
@@ -43,10 +58,10 @@ def test_the_questions_to_a_provider_are_text_to_copy(app):
     assert any("We look for one CPU host" in item.value for item in app.code)
 
 
-def test_two_totals_are_drawn_as_cost_with_the_word_example(app):
-    opened(app, "blocks")
-    _drop_the_unmeasured_block(app)
-    app.switch_page("pages/scenarios.py").run()
+def test_two_totals_are_drawn_as_cost_with_the_word_example(app, database):
+    app.run()
+    saved_elsewhere(database, blocks=measured(database))
+    opened(app, "scenarios")
     chart = app.get("vega_lite_chart")[0].proto
     assert json.loads(chart.spec)["title"]["text"] == "Cost per scenario (example)"
     assert "1.56 EUR example" in shown(app)
@@ -60,21 +75,41 @@ def test_the_chart_is_told_in_words_too():
     assert money_charts.described(bars, "Cost") == "Cost: rent: 1.00 EUR; buy: 2.00 EUR (1 to 3)"
 
 
-def _drop_the_unmeasured_block(app):
-    """Save the sample without the block that nobody measured, as another browser would."""
-    import os
-    from datetime import UTC, datetime
+def test_a_purchase_without_its_running_costs_is_not_compared(app, database):
+    app.run()
+    quotes = (*project(database).quotes, PURCHASE)
+    saved_elsewhere(database, blocks=measured(database), quotes=quotes)
+    text = shown(opened(app, "scenarios"))
+    assert not app.exception
+    assert "Buy 1 machine of cpu-host" in text
+    assert "No comparison yet" in text
+    assert "Not drawn, because it has no total yet: Buy 1 machine of cpu-host" in text
 
-    import msgspec
 
-    from budget import workflow
-    from budget.store import open_store
-    from budget.ui import sample
-
-    store = open_store(os.environ["COMPUTE_BUDGET_DATABASE_URL"])
-    opened_now = workflow.open_project(store, sample.ID)
-    rest = tuple(item for item in opened_now.project.blocks if item.id != "extension-4096")
-    workflow.save(
-        store, opened_now, msgspec.structs.replace(opened_now.project, blocks=rest), "other",
-        datetime(2026, 12, 1, tzinfo=UTC), "block dropped",
+def test_a_complete_purchase_stands_beside_renting_with_the_rate_between_them(app, database):
+    app.run()
+    energy = msgspec.structs.replace(
+        PURCHASE, id="power", kind="energy", amount=Decimal("0.20"), per="kwh", environment=None
+    )
+    resale = msgspec.structs.replace(PURCHASE, id="resale", kind="resale", amount=Decimal(100))
+    admin = msgspec.structs.replace(
+        PURCHASE, id="admin", kind="administration", amount=Decimal(50), per="hour"
+    )
+    upkeep = msgspec.structs.replace(
+        PURCHASE, id="upkeep", kind="maintenance", amount=Decimal(5), per="percent-year"
+    )
+    saved_elsewhere(
+        database,
+        blocks=measured(database),
+        quotes=(*project(database).quotes, PURCHASE, energy, resale, admin, upkeep),
+        ownership=Ownership(
+            gpu_count=1, life_years=Decimal(4), discount_rate=Decimal("0.08"),
+            power_kw=Decimal("0.2"), pue=Decimal("1.2"), admin_hours_per_month=Decimal(1),
+            utilisation=Decimal("0.5"),
+        ),
     )  # fmt: skip
+    text = shown(opened(app, "scenarios"))
+    assert not app.exception
+    assert "Renting wins below this rate" in text
+    assert "in use 50 % of the year" in text
+    assert "pays from" in text
