@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from budget.attempts import Attempt
+from budget.attempts import Attempt, Failure
 
 OUT_OF_MEMORY: tuple[str, ...] = (
     "out of memory",
@@ -24,8 +24,10 @@ NO_KERNEL: tuple[str, ...] = (
 
 def shows(attempt: Attempt, signs: tuple[str, ...]) -> bool:
     """Return whether an error that the attempt quotes holds one of ``signs``."""
-    texts = (
-        f"{failure.kind} {failure.signature or ''} {failure.text or ''}".lower()
-        for failure in attempt.failures
-    )
-    return any(sign in text for text in texts for sign in signs)
+    return any(says(failure, signs) for failure in attempt.failures)
+
+
+def says(failure: Failure, signs: tuple[str, ...]) -> bool:
+    """Return whether an error holds one of ``signs``."""
+    text = f"{failure.kind} {failure.signature or ''} {failure.text or ''}".lower()
+    return any(sign in text for sign in signs)

@@ -179,16 +179,23 @@ def _wanted(
 ) -> Message:  # fmt: skip
     blocks = [block for block in open_blocks(project) if block.environment == environment.id]
     hours = hours_of(blocks, known, "remaining_h", "h")
-    machine = msg(
-        "{label} ({gpu}, {count})",
-        label=environment.label or environment.id,
-        gpu=environment.gpu or msg("GPU not stated"),
-        count=Quantity(environment.gpu_count, "gpu"),
-    )
-    if hours.upper is None:
-        return msg("We look for {machine}; the hours are not measured yet.", machine=machine)
-    return msg("We look for {machine} for up to {hours}.", machine=machine,
-               hours=Quantity(hours.upper, "h"))  # fmt: skip
+    label = environment.label or environment.id
+    if environment.gpu_count == 0:
+        machine = msg("{label} (no GPU needed)", label=label)
+    else:
+        machine = msg(
+            "{label} ({gpu}, {count})",
+            label=label,
+            gpu=environment.gpu or msg("GPU not stated"),
+            count=Quantity(environment.gpu_count, "gpu"),
+        )
+    if hours.upper is not None:
+        return msg("We look for {machine} for up to {hours}.", machine=machine,
+                   hours=Quantity(hours.upper, "h"))  # fmt: skip
+    if hours.part is not None and hours.part.upper is not None:
+        return msg("We look for {machine} for {hours} or more; not all of it is measured yet.",
+                   machine=machine, hours=Quantity(hours.part.upper, "h"))  # fmt: skip
+    return msg("We look for {machine}; the hours are not measured yet.", machine=machine)
 
 
 def _stand(item: Scenario) -> Message:

@@ -92,11 +92,10 @@ def test_a_value_that_is_not_zero_never_reads_as_zero(value: float, unit: str) -
 
 
 @given(
-    st.decimals(allow_nan=True, allow_infinity=True), st.sampled_from(["h", "bytes", "EUR", "x"])
+    st.decimals(allow_nan=False) | st.just(D("NaN")), st.sampled_from(["h", "bytes", "EUR", "x"])
 )
 def test_no_number_crashes_the_wording(value: D, unit: str) -> None:
-    if unit != "bytes" or value.is_finite():
-        assert WORDS.quantity(value, unit)
+    assert WORDS.quantity(value, unit)
 
 
 def test_lists_are_joined_as_people_join_them() -> None:

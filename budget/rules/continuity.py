@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
+from budget.components import Component
 from budget.facts import Facts, Verdict, figure_or_none
 from budget.messages import Quantity, msg
+from budget.project import Block
 
 ID = "continuity"
 TITLE = msg("The need is continuous")
@@ -21,12 +23,11 @@ def judge(facts: Facts) -> tuple[Verdict, ...]:
     recurring = [block for block in facts.open_blocks if block.recurs is not None]
     horizon = project.campaign.need_horizon_months
     if horizon is None:
-        ends = [
-            block.recurs.until
-            for block in recurring
-            if block.recurs is not None and block.recurs.until is not None
-        ]
-        horizon = months_between(facts.as_of, max(ends)) if ends else None
+        ends = [block.recurs.until if block.recurs else None for block in recurring]
+        # One that recurs without an end leaves the horizon unknown, not as short as the others.
+        last = max((day for day in ends if day is not None), default=None)
+        if last is not None and None not in ends:
+            horizon = months_between(facts.as_of, last)
     if not recurring and (horizon is None or horizon >= policy.continuity_months):
         return (
             Verdict(
@@ -47,13 +48,12 @@ def judge(facts: Facts) -> tuple[Verdict, ...]:
         return (Verdict(rule=ID, outcome="fail", because=(because,)),)
     hours, unmeasured = 0.0, []
     for block in recurring:
-        estimate = facts.estimate(block)
-        units, run_h = figure_or_none(estimate.units), figure_or_none(estimate.remaining["run"])
         rate = block.recurs.runs_per_week if block.recurs else None
-        if not units or run_h is None or rate is None:
+        each = _hours_per_run(facts, block)
+        if each is None or rate is None:
             unmeasured.append(block.id)
         else:
-            hours += rate * run_h / units
+            hours += rate * each
     if hours < policy.continuity_hours_per_week and not unmeasured:
         because = msg(
             "recurring runs take {hours}, less than {limit}",
@@ -86,6 +86,18 @@ def judge(facts: Facts) -> tuple[Verdict, ...]:
         months=Quantity(horizon, "months"),
     )
     return (Verdict(rule=ID, outcome="pass", because=(because,)),)
+
+
+def _hours_per_run(facts: Facts, block: Block) -> float | None:
+    """Return what one run occupies the machine, its load too where every run loads."""
+    estimate = facts.estimate(block)
+    units = figure_or_none(estimate.units)
+    names: list[Component] = ["run", "unattributed"]
+    if block.load_per == "run":
+        names.append("load")
+    known = [figure_or_none(estimate.remaining[name]) for name in names]
+    hours = sum(value for value in known if value is not None)
+    return hours / units if units and estimate.serving and hours else None
 
 
 def months_between(start: date, end: date) -> float:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from budget.attempts import Attempt
 from budget.facts import Facts, Verdict, evidence
-from budget.failures import NO_KERNEL, shows
-from budget.messages import msg
+from budget.failures import NO_KERNEL, says, shows
+from budget.messages import Message, msg
 from budget.project import Block, Environment
 
 ID = "cuda-compatibility"
@@ -78,6 +79,7 @@ def _judge(facts: Facts, block: Block) -> Verdict:
         )
     refused = [item for item in attempts if shows(item, NO_KERNEL)]
     if refused:
+        failure = next(item for item in refused[0].failures if says(item, NO_KERNEL))
         return Verdict(
             rule=ID,
             block=block.id,
@@ -87,11 +89,31 @@ def _judge(facts: Facts, block: Block) -> Verdict:
                 msg(
                     "attempt {attempt} failed: {text}",
                     attempt=refused[0].id,
-                    text=refused[0].failures[0].text or refused[0].failures[0].kind,
+                    text=failure.text or failure.kind,
                 ),
             ),
             do_next=msg("choose a machine the software was built for, or another build of it"),
             sources=evidence(refused[0]),
+            contradiction=msg(
+                "declared compatible, yet attempt {attempt} was refused: the log wins",
+                attempt=refused[0].id,
+            )
+            if environment.cuda_compatible == "yes"
+            else None,
+        )
+    elsewhere = _same_software(facts, block)
+    if elsewhere is not None:
+        return Verdict(
+            rule=ID,
+            block=block.id,
+            outcome="pass",
+            because=(
+                msg(
+                    "attempt {attempt} of another block succeeded here with the same code",
+                    attempt=elsewhere.id,
+                ),
+            ),
+            sources=evidence(elsewhere),
         )
     if needed == "any":
         return Verdict(
@@ -132,22 +154,38 @@ def _judge(facts: Facts, block: Block) -> Verdict:
         outcome="unknown",
         because=(
             msg(
-                "no attempt ran on {label}, and nobody declared that it fits",
+                "no attempt has succeeded on {label}, and nobody declared that it fits",
                 label=environment.label or environment.id,
             ),
         ),
         do_next=msg(
             "compare the software's CUDA version with the driver of the machine, and "
             "declare the answer on Scope"
-        ),
+        )
+        if needed == "cuda"
+        else msg("look up whether the software supports this machine, and declare it on Scope"),
     )
+
+
+def _same_software(facts: Facts, block: Block) -> Attempt | None:
+    """Return a success of another block with the same code in the same environment."""
+    for other in facts.project.blocks:
+        alike = other.environment == block.environment and (
+            other.condition.code == block.condition.code
+        )
+        if other.id == block.id or not alike or block.condition.code is None:
+            continue
+        for attempt in facts.serving(other):
+            if attempt.outcome == "ok":
+                return attempt
+    return None
 
 
 def _without_cuda(environment: Environment) -> bool:
     return environment.gpu_count == 0 or (environment.os or "").startswith("macos")
 
 
-def _platform(environment: Environment) -> str:
+def _platform(environment: Environment) -> str | Message:
     if (environment.os or "").startswith("macos"):
         return "macOS"
-    return environment.os or "no GPU"
+    return msg("no GPU")

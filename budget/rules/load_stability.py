@@ -7,6 +7,7 @@ import statistics
 from budget.facts import Facts, Verdict
 from budget.messages import Quantity, msg
 from budget.project import Block
+from budget.retries import rated_failures, reliefs_of
 
 ID = "load-stability"
 TITLE = msg("The amount of work is settled")
@@ -40,21 +41,23 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             )
         )
     attempts = facts.serving(block)
-    good = [item for item in attempts if item.outcome == "ok"]
-    if len(attempts) >= policy.decision_grade_units:
-        success = len(good) / len(attempts)
+    good = sum(1 for item in attempts if item.outcome == "ok")
+    bad = len(rated_failures(attempts, reliefs_of(facts.measurements.sessions)))
+    if good + bad >= policy.decision_grade_units:
+        success = good / (good + bad)
         if success < policy.success_share:
             against.append(
                 msg(
-                    "{good} of {all} attempts succeeded, fewer than {limit}",
-                    good=len(good),
-                    all=len(attempts),
+                    "{good} of {all} attempts that ran succeeded, fewer than {limit}",
+                    good=good,
+                    all=good + bad,
                     limit=Quantity(policy.success_share, "share"),
                 )
             )
     sessions = facts.estimate(block).run_s
     values = [value for session in sessions for value in session]
-    spread = statistics.stdev(values) / statistics.fmean(values) if len(values) > 1 else None
+    timed = len(values) > 1 and min(values) > 0
+    spread = statistics.stdev(values) / statistics.fmean(values) if timed else None
     if (
         spread is not None
         and len(values) >= policy.decision_grade_units
@@ -68,7 +71,7 @@ def _judge(facts: Facts, block: Block) -> Verdict:
                 limit=Quantity(policy.spread_share, "share"),
             )
         )
-    if len(sessions) > 1 and len(values) >= LEAST_FOR_DRIFT:
+    if timed and len(sessions) > 1 and len(values) >= LEAST_FOR_DRIFT:
         drift = statistics.fmean(sessions[-1]) / statistics.fmean(sessions[0]) - 1
         if abs(drift) > policy.drift_share:
             against.append(
@@ -87,7 +90,7 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             because=tuple(against),
             do_next=msg("commit in stages; decide again when this has settled"),
         )
-    if len(values) < policy.decision_grade_units or len(sessions) < 2:
+    if spread is None or len(values) < policy.decision_grade_units or len(sessions) < 2:
         return Verdict(
             rule=ID,
             block=block.id,

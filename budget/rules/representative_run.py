@@ -35,21 +35,27 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             do_next=msg("run one trial of {block} under the probe", block=block.id),
         )
     if not good:
-        memory = all(shows(item, OUT_OF_MEMORY) for item in attempts)
+        # A failure before the run phase that is not for want of memory was debugging.
+        short = [item for item in attempts if shows(item, OUT_OF_MEMORY)]
+        memory = bool(short) and all(item in short or not item.reached_run for item in attempts)
         return Verdict(
             rule=ID,
             block=block.id,
             outcome="fail",
             cause="memory" if memory else None,
             because=(
-                msg("all {count} attempts ran out of memory", count=len(attempts))
+                msg(
+                    "{count} of {all} attempts ran out of memory, none succeeded",
+                    count=len(short),
+                    all=len(attempts),
+                )
                 if memory
                 else msg("all {count} attempts failed", count=len(attempts)),
             ),
             do_next=msg("a machine with more memory, or a narrower scope as a new condition")
             if memory
             else msg("find the cause of the failure, then repeat the trial"),
-            sources=evidence(attempts[-1]),
+            sources=evidence((short if memory else attempts)[-1]),
         )
     peak = facts.estimate(block).peak_bytes
     peak_bytes = figure_or_none(peak)
@@ -74,7 +80,7 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             do_next=msg("add the memory of the environment on Blocks"),
             figures=figures,
         )
-    policy = facts.project.policy
+    policy, environment = facts.project.policy, facts.environment(block)
     margin = max(policy.memory_margin_share * limit, policy.memory_margin_bytes)
     fit = {
         "peak": Quantity(peak_bytes, "bytes"),
@@ -99,7 +105,12 @@ def _judge(facts: Facts, block: Block) -> Verdict:
         rule=ID,
         block=block.id,
         outcome="pass",
-        because=(succeeded, msg("peak {peak} and margin {margin} fit {limit}", **fit)),
+        because=(
+            succeeded,
+            msg("peak {peak} and margin {margin} fit {limit} of unified memory", **fit)
+            if ((environment and environment.os) or "").startswith("macos")
+            else msg("peak {peak} and margin {margin} fit {limit}", **fit),
+        ),
         figures=figures,
         sources=tuple(line for item in good for line in evidence(item)),
     )

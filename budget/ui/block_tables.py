@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import Any
 
 import pandas as pd
@@ -182,6 +183,8 @@ def _ask_to_save() -> None:
 
 
 def _save(view: View, draft: Draft, edited: Edited, fits: bool) -> None:
+    with st.spinner(view.t("Saving")):
+        time.sleep(ARRIVAL_S)  # what arrives meanwhile starts this run again, before the save
     draft.saving = False
     if not fits or edited.project is None:
         return

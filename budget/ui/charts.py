@@ -76,6 +76,8 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     start: float
     end: float
     word: str
+    right: bool = False
+    """Whether the word must end at the stretch because the chart does."""
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,10 +149,13 @@ def timeline(
     outline = failed.mark_bar(
         size=BAR_PX + 8, yOffset=6, filled=False, stroke=ink.text, strokeWidth=2
     ).encode(x2="end:Q")
-    word = failed.mark_text(
-        align="left", baseline="top", dy=25, dx=-2, fontSize=FONT - 1, color=ink.text
-    ).encode(text="word:N")
-    return alt.layer(known, unexplained, outline, word).properties(
+    words = [
+        failed.transform_filter(f"datum.right == {test}")
+        .mark_text(align=side, baseline="top", dy=25, fontSize=FONT - 1, color=ink.text)
+        .encode(text="word:N")
+        for test, side in (("false", "left"), ("true", "right"))
+    ]
+    return alt.layer(known, unexplained, outline, *words).properties(
         height=FRAME_PX + LEGEND_PX + LANE_PX * len(lanes)
     )
 

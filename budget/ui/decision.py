@@ -84,15 +84,15 @@ def verdicts(view: View) -> None:
             if not found:
                 st.markdown(view.t("No open block to judge."))
             passed = [item for item in found if item.outcome == "pass"]
-            for number, item in enumerate(found):
-                if item.outcome != "pass" or len(passed) == 1:
-                    _verdict(view, item, key=f"{rule.ID}-{number}")
+            shown = found if len(passed) == 1 else [i for i in found if i.outcome != "pass"]
+            for number, group in enumerate(_alike(shown)):
+                _verdict(view, group, key=f"{rule.ID}-{number}")
             if len(passed) > 1:
                 with st.expander(
                     view.t("{count} pass: their evidence", count=len(passed)), type="compact"
                 ):
                     for number, item in enumerate(passed):
-                        _verdict(view, item, key=f"{rule.ID}-pass-{number}")
+                        _verdict(view, [item], key=f"{rule.ID}-pass-{number}")
     with st.expander(view.t("Thresholds"), icon=":material/rule:"):
         thresholds(view)
 
@@ -145,12 +145,12 @@ def _blocks(view: View) -> None:
     st.subheader(view.t("Blocks"), anchor=False)
     if decision.go:
         st.markdown(view.t("**Go**"))
-        for name in decision.go:
-            item = view.result.estimate(name)
-            st.markdown(
-                f":material/check_circle: **{page.plain(name)}** "
-                f"{figure.cell(item.remaining_h, view.words)}"
-            )
+        lines = [
+            f":material/check_circle: **{page.plain(name)}** "
+            + figure.cell(view.result.estimate(name).remaining_h, view.words)
+            for name in decision.go
+        ]
+        st.markdown("  \n".join(lines))
     if decision.hold:
         st.markdown(view.t("**Hold**"))
         for hold in decision.hold:
@@ -200,12 +200,20 @@ def _missing(view: View) -> None:
                 )
 
 
-def _verdict(view: View, item: Verdict, *, key: str) -> None:
+def _alike(verdicts: list[Verdict]) -> list[list[Verdict]]:
+    """Join the verdicts that say the same of several blocks."""
+    groups: dict[tuple[object, ...], list[Verdict]] = {}
+    for item in verdicts:
+        key = (item.outcome, item.because, item.do_next, item.sources)
+        groups.setdefault(key, []).append(item)
+    return list(groups.values())
+
+
+def _verdict(view: View, group: list[Verdict], *, key: str) -> None:
+    item = group[0]
     word, icon, colour = OUTCOMES[item.outcome]
-    head = (
-        f":{colour}[{icon}] **{page.plain(item.block or view.t('project'))}** "
-        f"({view.words.text(word)}): "
-    )
+    names = view.words.text(tuple(one.block for one in group if one.block)) or view.t("project")
+    head = f":{colour}[{icon}] **{page.plain(names)}** ({view.words.text(word)}): "
     reasons = "; ".join(page.plain(view.words.text(text)) for text in item.because)
     line = head + reasons
     if item.do_next is not None:
