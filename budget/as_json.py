@@ -64,10 +64,12 @@ def figure(item: Figure) -> dict[str, Any]:
 
 
 def number(value: Any, unit: str = "") -> Any:
-    """Return a number as JSON writes it: money and other exact decimals as text."""
-    if value is None or not (isinstance(value, Decimal) or _MONEY.match(unit)):
-        return value
-    return format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
+    """Return a number as JSON writes it: money as text, because it is exact."""
+    if value is not None and _MONEY.match(unit):
+        return format(value if isinstance(value, Decimal) else Decimal(str(value)), "f")
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value
 
 
 def source(item: Source) -> dict[str, Any]:

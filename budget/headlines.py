@@ -6,7 +6,6 @@ Each function returns the text of its headline, or None when it does not apply.
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
 
 import msgspec
 
@@ -14,6 +13,7 @@ from budget.facts import Facts, Outcome, Verdict
 from budget.figures import Figure
 from budget.messages import Message, Quantity, msg
 from budget.project import Block
+from budget.readiness import DECIDING, at_hand, free_hours, known_part
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +40,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(verdict for verdict in self.verdicts if verdict.rule == rule)
 
     @property
+    def rented(self) -> tuple[str, ...]:
+        """Ids of the blocks in ``go`` whose machine is rented."""
+        return tuple(block.id for block in self.go if not at_hand(self.facts, block))
+
+    @property
     def unstable(self) -> bool:
         """Whether the amount of work is shown to be unsettled for a block that could go."""
         names = {block.id for block in self.go}
@@ -50,10 +55,14 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
 def campaign_closed(case: Case) -> Message | None:
     """The campaign has ended and no block is open."""
-    end = case.facts.project.campaign.end
-    if case.facts.open_blocks or end is None or end >= case.facts.as_of:
+    if case.facts.open_blocks:
         return None
-    return msg("The campaign ended on {end} and no block is open", end=end)
+    end, blocks = case.facts.project.campaign.end, case.facts.project.blocks
+    if end is not None and end < case.facts.as_of:
+        return msg("The campaign ended on {end} and no block is open", end=end)
+    if blocks and all(block.state in ("done", "dropped") for block in blocks):
+        return msg("Every block is done or dropped: nothing is left to pay for")
+    return None
 
 
 def validate_software_first(case: Case) -> Message | None:
@@ -65,15 +74,9 @@ def validate_software_first(case: Case) -> Message | None:
 
 def choose_compatible_environment(case: Case) -> Message | None:
     """No open block can run where it is planned."""
-    reasons: dict[str, str] = {}
-    for block in case.facts.open_blocks:
-        for rule in ("cuda-compatibility", "representative-run"):
-            for verdict in case.of(rule):
-                if verdict.block == block.id and verdict.outcome == "fail" and verdict.cause:
-                    reasons.setdefault(block.id, verdict.cause)
-        if block.id not in reasons:
-            return None
-    if not reasons:
+    causes = {block.id: misfit(case, block) for block in case.facts.open_blocks}
+    reasons = {name: cause for name, cause in causes.items() if cause is not None}
+    if not reasons or len(reasons) < len(causes):
         return None
     memory = tuple(name for name, cause in reasons.items() if cause == "memory")
     platform = tuple(name for name, cause in reasons.items() if cause != "memory")
@@ -91,6 +94,15 @@ def choose_compatible_environment(case: Case) -> Message | None:
             blocks=memory,
         )
     return msg("Choose an environment with another platform for {blocks}", blocks=platform)
+
+
+def misfit(case: Case, block: Block) -> str | None:
+    """Return why a block cannot run where it is planned: ``platform`` or ``memory``."""
+    for rule in DECIDING:
+        for verdict in case.of(rule):
+            if verdict.block == block.id and verdict.outcome == "fail" and verdict.cause:
+                return verdict.cause
+    return None
 
 
 def not_enough_evidence(case: Case) -> Message | None:
@@ -121,19 +133,23 @@ def run_representative_trial(case: Case) -> Message | None:
 
 def run_on_available_hardware(case: Case) -> Message | None:
     """The machines are owned or granted and their free hours cover the need."""
-    if not case.go:
+    if not case.go or case.rented:
         return None
-    environments = [case.facts.environment(block) for block in case.go]
-    if any(item is None or item.access == "rented" for item in environments):
-        return None
-    need, free = case.need_h.upper, free_hours(case)
-    if need is None or free is None or need > free:
-        return None
+    facts = case.facts
+    machines = {item.id: item for block in case.go if (item := facts.environment(block))}
+    free = sum(free_hours(facts, item) or 0.0 for item in machines.values())
+    need = case.need_h
+    values = {
+        "blocks": tuple(block.id for block in case.go),
+        "need": Quantity(known_part(need).upper, "h"),
+        "free": Quantity(free, "h"),
+    }
+    if need.known:
+        return msg("Run {blocks} on the hardware at hand: {need} of {free} free", **values)
     return msg(
-        "Run {blocks} on the hardware at hand: {need} of {free} free",
-        blocks=tuple(block.id for block in case.go),
-        need=Quantity(need, "h"),
-        free=Quantity(free, "h"),
+        "Run {blocks} on the hardware at hand: at least {need} of {free} free, the rest of the "
+        "need is missing",
+        **values,
     )
 
 
@@ -144,7 +160,7 @@ def compare_durable(case: Case) -> Message | None:
     return msg(
         "Compare renting with owning: {lacks}; rent {blocks} until that is decided",
         lacks=case.comparison or (msg("both sides are quoted"),),
-        blocks=tuple(block.id for block in case.go) or (msg("nothing yet"),),
+        blocks=case.rented or (msg("nothing yet"),),
     )
 
 
@@ -154,7 +170,7 @@ def rent_for_the_campaign(case: Case) -> Message | None:
         return None
     return msg(
         "Rent for the campaign, in stages: {blocks}; buy nothing",
-        blocks=tuple(block.id for block in case.go),
+        blocks=case.rented or (msg("nothing yet"),),
     )
 
 
@@ -162,7 +178,14 @@ def rent_by_blocks(case: Case) -> Message | None:
     """Everything else: rent what passes, block by block."""
     if not case.go:
         return msg("Rent nothing yet: no block is ready, each says what it lacks")
-    return msg("Rent by blocks: {blocks}", blocks=tuple(block.id for block in case.go))
+    own = tuple(block.id for block in case.go if block.id not in case.rented)
+    if own:
+        return msg(
+            "Rent by blocks: {blocks}; run {own} on the hardware at hand",
+            blocks=case.rented,
+            own=own,
+        )
+    return msg("Rent by blocks: {blocks}", blocks=case.rented)
 
 
 HEADLINES: tuple[tuple[str, Callable[[Case], Message | None]], ...] = (
@@ -185,16 +208,18 @@ RENTING = frozenset({"compare-durable", "rent-for-the-campaign", "rent-by-blocks
 def trial_candidate(case: Case) -> Block:
     """Return the open block whose trial costs least and settles most.
 
-    Essential before optional, the reference first (the others are compared with it), then the
-    fewest GPUs and the shortest input.
+    A block whose machine does not fit needs another one before its trial. Then essential before
+    optional, the reference first (the others are compared with it), the fewest GPUs and the
+    shortest input.
     """
     blocks = [
         block
         for block in case.facts.open_blocks
         if case.outcome("representative-run", block.id) != "pass"
     ]
+    fitting = [block for block in blocks if not misfit(case, block)]
     return min(
-        blocks,
+        fitting or blocks,
         key=lambda block: (
             block.need != "essential",
             block.kind != "reference",
@@ -202,23 +227,6 @@ def trial_candidate(case: Case) -> Block:
             block.condition.input_tokens or 0,
         ),
     )
-
-
-def free_hours(case: Case) -> float | None:
-    """Return the free hours of the machines of ``go`` until the end; None when not all said so."""
-    campaign = case.facts.project.campaign
-    last = campaign.deadline or campaign.end
-    if last is None:
-        return None
-    start = max(case.facts.as_of, campaign.start or date.min)
-    weeks = max(0, (last + timedelta(days=1) - start).days) / 7
-    free = 0.0
-    for name in {block.environment for block in case.go}:
-        environment = case.facts.project.environment(name)
-        if environment is None or environment.available_hours_per_week is None:
-            return None
-        free += environment.available_hours_per_week * weeks
-    return free
 
 
 def need_ends(facts: Facts) -> bool:

@@ -8,7 +8,7 @@ from budget.components import REQUIRED_WAITS, Component
 from budget.costs import Need, Scenario
 from budget.facts import Facts, Verdict
 from budget.figures import State
-from budget.messages import msg
+from budget.messages import Message, msg
 from budget.project import Block
 
 PAGES: dict[str, str] = {
@@ -20,8 +20,15 @@ PAGES: dict[str, str] = {
 }
 """Where the answer to each rule is entered."""
 
-HOUR_NEEDS = frozenset({"blocks", "measurements"})
-"""Pages of needs that a scenario has because hours are missing: they are listed by block here."""
+LISTED_HERE = frozenset(
+    {
+        "the hours of {block}: {why}",
+        "the hours on the machine at hand: {why}",
+        "the environment of {block}",
+        "the number of sessions of {block}",
+    }
+)
+"""Needs of a scenario because hours are missing: they are listed by verdict or by block here."""
 
 
 def missing_needs(
@@ -31,17 +38,39 @@ def missing_needs(
     needs = [
         *_of_rules(verdicts),
         *_of_hours(facts),
-        *(need for need in (scenario.needs if scenario else ()) if need.where not in HOUR_NEEDS),
+        *(
+            need
+            for need in (scenario.needs if scenario else ())
+            if need.what.text not in LISTED_HERE
+        ),
     ]
     return tuple(dict.fromkeys(needs))
 
 
 def _of_rules(verdicts: Sequence[Verdict]) -> Iterable[Need]:
-    """Join the blocks for which one rule cannot tell for one reason."""
-    groups: dict[tuple[str, str], list[Verdict]] = {}
+    """Join the blocks for which one rule cannot tell for one reason.
+
+    Whether the load is settled is asked only of blocks that have their representative run.
+    """
+    measured = {
+        item.block
+        for item in verdicts
+        if item.rule == "representative-run" and item.outcome == "pass"
+    }
+    groups: dict[tuple[str, Message | str], list[Verdict]] = {}
     for verdict in verdicts:
-        if verdict.outcome == "unknown":
-            groups.setdefault((verdict.rule, verdict.because[-1].text), []).append(verdict)
+        if verdict.outcome != "unknown":
+            continue
+        reason = verdict.because[-1]
+        if verdict.rule == "load-stability":
+            if verdict.block in measured:
+                groups.setdefault((verdict.rule, reason.text), []).append(verdict)
+        elif verdict.rule == "representative-run":
+            # Trials are asked for together; a log or a plan that lacks something is not a trial.
+            key = "no attempt" if not verdict.sources and not verdict.figures else reason
+            groups.setdefault((verdict.rule, key), []).append(verdict)
+        else:
+            groups.setdefault((verdict.rule, reason), []).append(verdict)
     for (rule, _), group in groups.items():
         first = group[0]
         blocks = tuple(item.block for item in group if item.block is not None)
@@ -51,8 +80,10 @@ def _of_rules(verdicts: Sequence[Verdict]) -> Iterable[Need]:
                 what = msg(
                     "whether the load of {blocks} is settled: {why}", blocks=blocks, why=what
                 )
+            elif blocks and blocks[0] not in what.values.values():
+                what = msg("{blocks}: {why}", blocks=blocks, why=what)
             yield Need(what, PAGES[rule], first.do_next or msg("see its verdict"))
-        elif rule == "representative-run":
+        elif rule == "representative-run" and not first.sources and not first.figures:
             yield Need(
                 msg("a representative run of {blocks}", blocks=blocks),
                 PAGES[rule],
@@ -69,7 +100,7 @@ def _of_rules(verdicts: Sequence[Verdict]) -> Iterable[Need]:
             )
         else:
             yield Need(
-                msg("{why} (the same for {blocks})", why=first.because[-1], blocks=blocks[1:]),
+                msg("{blocks}: {why}", blocks=blocks, why=first.because[-1]),
                 PAGES[rule],
                 first.do_next or msg("see its verdict"),
             )
@@ -87,7 +118,7 @@ def _of_hours(facts: Facts) -> Iterable[Need]:
             for name in dict.fromkeys((*REQUIRED_WAITS, *block.waits_h))
             if block.waits_h.get(name) is None
         )
-        if reasons:
+        if reasons and facts.estimate(block).run_s:  # before the trial it is too early to ask
             waits.setdefault(reasons, []).append(block.id)
         if block.sessions is None:
             sessions.append(block.id)

@@ -46,9 +46,7 @@ def peak(attempt: Attempt) -> Peak:
         ]
         lacking = msg("no layer measured resident memory")
     if not found:
-        return Peak(
-            figure=missing("bytes", lacking), limit_bytes=limit, layer=None, gpu=bool(gpus)
-        )
+        return Peak(figure=missing("bytes", lacking), limit_bytes=limit, layer=None, gpu=bool(gpus))
     value, memory = max(found, key=lambda pair: pair[0])
     source = memory.source or attempt.end_source or attempt.source
     figure = Figure(value=value, unit="bytes", state=State.MEASURED, sources=(source,))
@@ -60,9 +58,7 @@ def run_per_unit(block: Block, measurements: Measurements, item: Estimate) -> Fi
 
     The range is that of the mean over the planned units. Unlike attempts are never averaged.
     """
-    ok = [
-        one for one in measurements.attempts if one.id in item.serving and one.outcome == "ok"
-    ]
+    ok = [one for one in measurements.attempts if one.id in item.serving and one.outcome == "ok"]
     unlike, run = comparable(block, ok), item.remaining["run"]
     if unlike is not None or not item.run_s:
         return missing("s", unlike or run.why or msg("no unit was measured"))

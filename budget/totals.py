@@ -194,7 +194,4 @@ def _cost_of(facts: Facts, session: SessionHours, unit: str) -> Figure:
 def _rate(facts: Facts, environment: Environment) -> Figure | None:
     usable, _ = applicable(facts.project, environment.id, "on-demand", facts.as_of)
     chosen = choose(usable)
-    if chosen is None:
-        return None
-    rate = machine_hour_rate(chosen.quote, environment)
-    return rate if rate.known else None
+    return machine_hour_rate(chosen.quote, environment) if chosen else None

@@ -103,7 +103,7 @@ class Wording:
         if unit == "h":
             return self._hours(float(value))
         if unit == "s":
-            return self._hours(float(value) / 3600)
+            return self._hours(float(value) / 3600) if value else f"{self.number(0)} s"
         if unit == "bytes":
             return self._bytes(float(value))
         if unit == "share":

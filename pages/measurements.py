@@ -1,3 +1,19 @@
-from budget.ui import page
+"""What was measured: sessions, attempts and files, and what of it speaks for the plan."""
+
+from budget.ui import (
+    measured_attempts,
+    measured_charts,
+    measured_files,
+    measured_sessions,
+    measurements,
+    page,
+)
 
 view = page.start("measurements")
+measurements.drop(view)
+if not measurements.guard(view):
+    measurements.proposal(view)
+    measured_charts.draw(view)
+    measured_sessions.draw(view)
+    measured_attempts.draw(view)
+measured_files.draw(view)

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from budget.cli import main
+from budget.probe.host import host_facts
 
 PROJECT = """schema: compute-budget/1
 title: Two blocks on one host
@@ -29,7 +30,8 @@ blocks:
     status: chosen
     environment: host
     gpus: 0
-    condition: {model: m, input_tokens: 8, parameters: {ratio: 0.3}}
+    condition: {model: m, input_tokens: 8, output_tokens: 4, batch_size: 1,
+                parameters: {ratio: 0.3}}
     planned_runs: 12
     sessions: 2
     waits_h: {decision: 1, fix: 0, files: 0}
@@ -49,7 +51,7 @@ quotes:
     verified_by: N. N.
     accept_by: 2026-12-31
     billing: {increment_s: 60, minimum_s: 0}
-"""
+""".replace("64000000000", str(host_facts()["ram_bytes"]))  # the trial and the plan use this host
 WORK = """
 from budget.probe import phase
 with phase("load"):
@@ -68,7 +70,8 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for _ in range(2):
         subprocess.run(
             [sys.executable, "-m", "budget.probe", "run", "--out", folder, "--block", "reference",
-             "--model", "m", "--input-tokens", "8", "--param", "ratio=0.3",
+             "--model", "m", "--input-tokens", "8", "--output-tokens", "4", "--batch-size", "1",
+             "--param", "ratio=0.3",
              "--", sys.executable, "-c", WORK],
             check=True, capture_output=True, timeout=60,
         )  # fmt: skip
@@ -76,13 +79,17 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-m", "budget.probe", "end", "--out", folder],
         check=True, capture_output=True, timeout=60,
     )  # fmt: skip
-    return max(folder.glob("*.jsonl"), key=lambda path: path.stat().st_size)
+    return min(folder.glob("*.jsonl"), key=lambda path: len(path.name))  # the one to upload
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Path:
+def plan(tmp_path: Path, log: Path) -> Path:
+    """Return a plan in which a person assigned the attempts: neither states code or torch."""
     path = tmp_path / "plan.yaml"
-    path.write_text(PROJECT, encoding="utf-8")
+    reading = loaded(call("read", log, "--json"))
+    words = [f"  {item['attempt']}: {{block: reference, reason: the workload of this test}}\n"
+             for item in reading["attempts"]]  # fmt: skip
+    path.write_text(f"{PROJECT}attempts:\n{''.join(words)}", encoding="utf-8")
     return path
 
 
@@ -210,8 +217,8 @@ def test_a_project_that_cannot_be_read_is_one_line(verb: str, tmp_path: Path) ->
         (tmp_path, "Is a directory; check the path"),
         (empty / "below", "Not a directory; check the path"),
         (tmp_path / ("n" * 300), "File name too long; check the path"),
-        (binary, "1: the file is not UTF-8 text"),
-        (empty, "1: the file is empty"),
+        (binary, ":2: the file is not UTF-8 text"),
+        (empty, ":1: the file is empty"),
         ("-", "No such file or directory"),
     ):
         (line,) = refused(call(verb, path))
@@ -270,27 +277,28 @@ def test_a_truncated_log_gives_what_it_holds_and_a_line(plan: Path, log: Path) -
 
 def test_every_problem_of_everything_given_is_listed_at_once(plan: Path, tmp_path: Path) -> None:
     plan.write_text(
-        PROJECT.replace("planned_runs: 12", "planned_runs: 0").replace(
-            "amount: 0.50", "amount: 1.000"
-        ),
+        plan.read_text()
+        .replace("planned_runs: 12", "planned_runs: 0")
+        .replace("amount: 0.50", "amount: 1.000"),
         encoding="utf-8",
     )
     gone = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     lines = refused(call("decide", plan, *gone, "--as-of", "never", "--json"))
     assert [line.partition(" ")[0] for line in lines] == [
-        "--as-of", f"{plan}:16:", f"{plan}:26:", f"{gone[0]}:", f"{gone[1]}:",
+        "--as-of", f"{plan}:17:", f"{plan}:27:", f"{gone[0]}:", f"{gone[1]}:",
     ]  # fmt: skip
     assert '"1.000" is ambiguous; write 1000 or 1.0' in lines[2]
 
 
 def test_control_characters_of_a_file_never_reach_the_terminal(plan: Path) -> None:
-    plan.write_text(PROJECT + 'title2: x\n"a\\e[31m\\nb": 1\n', encoding="utf-8")
+    plan.write_text(plan.read_text() + 'title2: x\n"a\\e[31m\\nb": 1\n', encoding="utf-8")
     lines = refused(call("decide", plan))
     assert len(lines) == 2
     assert not any("\x1b" in line for line in lines)
 
 
 def test_numbers_beyond_reason_end_in_sentences_or_results(plan: Path, log: Path) -> None:
+    whole = plan.read_text()
     for old, new in (
         ("planned_runs: 12", "planned_runs: 1e29"),
         ("sessions: 2", "sessions: 1e29"),
@@ -300,7 +308,7 @@ def test_numbers_beyond_reason_end_in_sentences_or_results(plan: Path, log: Path
         ("cap: 100", "cap: 1e-30"),
         ("2027-02-05", "9999-12-31"),
     ):
-        plan.write_text(PROJECT.replace(old, new), encoding="utf-8")
+        plan.write_text(whole.replace(old, new), encoding="utf-8")
         for verb in VERBS[1:]:
             for form in ((), ("--json",)):
                 result = call(verb, plan, log, *AS_OF, *form)
@@ -308,7 +316,7 @@ def test_numbers_beyond_reason_end_in_sentences_or_results(plan: Path, log: Path
 
 
 def test_an_unusable_quote_is_a_line_with_its_place_and_no_failure(plan: Path, log: Path) -> None:
-    plan.write_text(PROJECT.replace("    source: letter 7\n", ""), encoding="utf-8")
+    plan.write_text(plan.read_text().replace("    source: letter 7\n", ""), encoding="utf-8")
     result = call("decide", plan, log, *AS_OF, "--json")
     assert result.exit_code == 0
     line = 1 + PROJECT.splitlines().index("  - id: q1")
@@ -330,7 +338,7 @@ def test_the_day_decides_whether_a_quote_is_still_valid(plan: Path, log: Path) -
 
 
 def test_a_day_pinned_in_the_project_wins(plan: Path, log: Path) -> None:
-    plan.write_text(PROJECT + "as_of: 2026-12-02\n", encoding="utf-8")
+    plan.write_text(plan.read_text() + "as_of: 2026-12-02\n", encoding="utf-8")
     result = call("decide", plan, log, "--as-of", "2027-01-02", "--json")
     assert loaded(result)["as_of"] == "2026-12-02"
     assert result.stderr == ""
@@ -351,7 +359,8 @@ def test_decide_prints_the_keys_of_its_interface(plan: Path, log: Path) -> None:
     assert out["missing"]
     assert all(set(need) == {"what", "where", "do_next"} for need in out["missing"])
     assert {verdict["rule"] for verdict in out["verdicts"]} == {
-        "software-starts", "cuda-compatibility", "representative-run", "load-stability", "continuity",
+        "software-starts", "cuda-compatibility", "representative-run", "load-stability",
+        "continuity",
     }  # fmt: skip
     for verdict in out["verdicts"]:
         assert {"rule", "block", "outcome", "because", "do_next"} <= set(verdict)
@@ -426,7 +435,7 @@ def test_a_reader_that_stops_early_sees_no_traceback(plan: Path, log: Path) -> N
 
 
 def test_any_terminal_can_show_the_output(plan: Path, log: Path, tmp_path: Path) -> None:
-    plan.write_text(PROJECT.replace("one host", "café → 漢"), encoding="utf-8")
+    plan.write_text(plan.read_text().replace("one host", "café → 漢"), encoding="utf-8")
     odd = os.fsencode(tmp_path) + b"/\xff.jsonl"
     with open(odd, "wb") as file:
         file.write(log.read_bytes())

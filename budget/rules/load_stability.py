@@ -30,7 +30,8 @@ def _judge(facts: Facts, block: Block) -> Verdict:
         item for item in planned if item.status == "undetermined" or not facts.estimate(item).run_s
     ]
     share = len(unsettled) / len(planned)
-    if share > policy.undetermined_share:
+    begun = any(facts.estimate(item).run_s for item in planned)  # before, nothing is evidence
+    if begun and share > policy.undetermined_share:
         against.append(
             msg(
                 "{count} of {all} blocks are undetermined or unmeasured, more than {limit}; their "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -17,7 +17,11 @@ from budget.ui.drafts import Draft
 from budget.ui.editing import Edited, Rows, Trouble
 from budget.ui.page import View
 
-WIDE = {"title", "label", "condition.parameters", "gpu"}
+WIDE: dict[str, Literal["medium", "large"]] = {
+    "title": "medium",
+    "label": "medium",
+    "condition.parameters": "large",
+}
 """Columns whose texts are long."""
 ARRIVAL_S = 0.3
 """An editor reports a keystroke 150 ms after it; Save waits so long for the last ones."""
@@ -49,7 +53,7 @@ def draw(view: View) -> None:
     ):
         with tab:
             _editor(pinned, draft, table)
-    _outcome(pinned, draft, edited, changed)
+    _outcome(pinned, draft, rows, edited, changed)
 
 
 def _draft(view: View) -> Draft:
@@ -130,14 +134,14 @@ def _configured(view: View, draft: Draft, column: Column) -> Any:
         label,
         help=help,
         pinned=True if column.name == "id" else None,
-        width="large" if column.name in WIDE else None,
+        width=WIDE.get(column.name),
     )
 
 
-def _outcome(view: View, draft: Draft, edited: Edited, changed: bool) -> None:
+def _outcome(view: View, draft: Draft, rows: Rows, edited: Edited, changed: bool) -> None:
     if edited.troubles and changed:
         st.error(
-            "\n".join(f"- {_sentence(view, trouble)}" for trouble in edited.troubles),
+            "  \n".join(_sentence(view, trouble, rows) for trouble in edited.troubles),
             icon=":material/error:",
         )
     if edited.released:
@@ -195,16 +199,18 @@ def _save(view: View, draft: Draft, edited: Edited, fits: bool) -> None:
     view.save(edited.project, view.t("Plan: {fields}", fields=shown))
 
 
-def _sentence(view: View, trouble: Trouble) -> str:
+def _sentence(view: View, trouble: Trouble, rows: Rows) -> str:
+    """Return a trouble as "Plan, row 2 (reference), planned runs: what is wrong; what to do"."""
     words = view.words
     what, do_next = words.text(trouble.what), words.text(trouble.do_next)
-    if trouble.table is None:
+    if trouble.table is None or trouble.row is None:
         place = words.text(trouble.where)
     else:
+        name = rows[trouble.table][trouble.row - 1].get("id")
         place = view.t(
             "{table}, row {row}, {column}",
             table=cells.TITLES[trouble.table],
-            row=trouble.row,
+            row=f"{trouble.row} ({name})" if name else trouble.row,
             column=trouble.where,
         )
     return f"**{page.plain(place)}**: {page.plain(what)}; {page.plain(do_next)}"

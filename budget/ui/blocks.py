@@ -125,9 +125,9 @@ def _block(view: View, block: Block, *, key: str) -> None:
         (view.t("Retries, apart"), item.contingency_h),
         (view.t("Peak memory"), item.peak_bytes),
     )
-    known = [tile for tile in tiles if item.serving or tile[1].known or tile[1].part is not None]
+    drawn = tiles if item.serving else tiles[:2]
     for number, (column, (label, shown)) in enumerate(
-        zip(st.columns(len(known) or 1), known, strict=False)
+        zip(st.columns(len(drawn)), drawn, strict=True)
     ):
         with column:
             figure.draw(shown, label, view.words, key=f"{key}-{number}")
@@ -143,13 +143,15 @@ def _components(view: View, item: Estimate, *, key: str) -> None:
         if item.remaining[name].state is not State.NOT_APPLICABLE
         or (item.spent[name].known and item.spent[name].value)
     ]
+    if not item.serving:  # that all of them wait for the trial is said once, above
+        applicable = [name for name in applicable if item.remaining[name].known]
     if not applicable:
         return
     left, right = st.columns([2, 3], gap="medium")
     with left:
         if item.serving:
             _chart(view, item, key=key)
-    with right:
+    with right, st.container(gap="small"):
         for name in applicable:
             remaining, spent = item.remaining[name], item.spent[name]
             label = view.words.text(NAMES[name])
@@ -159,7 +161,7 @@ def _components(view: View, item: Estimate, *, key: str) -> None:
             word, icon, colour = figure.STATES[remaining.state]
             badge = f":{colour}-badge[{icon} {view.words.text(word)}]"
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.markdown(f"**{label}** {text} {badge}", width="stretch")
+                st.markdown(f"**{label}** {badge}  \n{text}", width="stretch")
                 figure.explain(remaining, label, view.words, key=f"{key}-{name}")
 
 

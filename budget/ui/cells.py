@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from budget.messages import Message, Problem, msg
 from budget.numerals import read_number, shortened
+
+Cell: TypeAlias = str | bool | None
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ LEAST_BARE_BYTES = 2**20
 """A smaller number without a unit is no memory size that anybody means in bytes."""
 
 
-def shown(column: Column, value: Any) -> str | bool | None:
+def shown(column: Column, value: Any) -> Cell:
     """Return a value of the document as its cell shows it."""
     if value is None:
         return column.default if column.reads == "flag" else None
@@ -173,7 +175,7 @@ def shown(column: Column, value: Any) -> str | bool | None:
     return str(value) or None
 
 
-def read(column: Column, cell: str | bool | None) -> Any:
+def read(column: Column, cell: Cell) -> Any:
     """Return what a cell says as the document holds it, or the problem with it."""
     if column.reads == "parameters":
         return _parameters(str(cell or ""))
@@ -225,3 +227,10 @@ def _memory(text: str) -> str | Problem:
         else msg('"{text}" has a unit that is read in two ways', text=shortened(text)),
         msg("write {size} GiB, or the number of bytes", size=size),
     )
+
+
+def said(value: object) -> Cell:
+    """Return a cell as it is kept: a flag, a text without blanks around it, or None."""
+    if value is None or isinstance(value, bool):
+        return value
+    return str(value).strip() or None

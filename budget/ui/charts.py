@@ -33,12 +33,18 @@ DARK: dict[Kind, str] = {
     "wait": "#ffa94d",
     "unexplained": "#3a4753",
 }
-LANE_PX = 84
+LANE_PX = 92
 FRAME_PX = 70
 """Axis with its title, which Streamlit counts into the height."""
 LEGEND_PX = 64
 FONT = 15
-BAR_PX = 26
+WORD_SIDES: tuple[tuple[str, Literal["left", "right"]], ...] = (
+    ("false", "left"),
+    ("true", "right"),
+)
+BAR_PX = 28
+DOWN_PX = 9
+"""Marks stand below the middle of their lane, labels above."""
 
 
 class Ink(msgspec.Struct, frozen=True):
@@ -98,6 +104,8 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     limit: float | None = None
+    limit_text: str = ""
+    """The name of the limit; of equal ones the first lane has it."""
 
 
 def timeline(
@@ -122,6 +130,7 @@ def timeline(
             title=None,
             columns=3,
             labelFontSize=FONT - 1,
+            labelColor=ink.text,
             symbolType="square",
             symbolSize=160,
             symbolStrokeWidth=0,
@@ -129,9 +138,11 @@ def timeline(
         ),
     )
     rows = _values(bars, kind=[kinds[bar.kind] for bar in bars])
-    x = alt.X("start:Q", title=axis, axis=_number_axis(), scale=alt.Scale(nice=False, zero=True))
-    base = alt.Chart(rows).encode(y=_lanes(lanes))
-    known = base.mark_bar(size=BAR_PX, yOffset=6).encode(
+    x = alt.X(
+        "start:Q", title=axis, axis=_number_axis(grid=False), scale=alt.Scale(nice=False, zero=True)
+    )
+    base = alt.Chart(rows).encode(y=_lanes(lanes, ink))
+    known = base.mark_bar(size=BAR_PX, yOffset=DOWN_PX).encode(
         x=x,
         x2="end:Q",
         color=colour,
@@ -142,18 +153,18 @@ def timeline(
     )
     unexplained = (
         base.transform_filter(f"datum.kind == {kinds['unexplained']!r}")
-        .mark_bar(size=BAR_PX, yOffset=6, filled=False, strokeDash=[3, 3], strokeWidth=1.5)
+        .mark_bar(size=BAR_PX, yOffset=DOWN_PX, filled=False, strokeDash=[3, 3], strokeWidth=1.5)
         .encode(x="start:Q", x2="end:Q", stroke=alt.value(ink.kinds["unattributed"]))
     )
-    failed = alt.Chart(_values(flags)).encode(y=_lanes(lanes), x="start:Q")
+    failed = alt.Chart(_values(flags)).encode(y=_lanes(lanes, ink), x="start:Q")
     outline = failed.mark_bar(
-        size=BAR_PX + 8, yOffset=6, filled=False, stroke=ink.text, strokeWidth=2
+        size=BAR_PX + 8, yOffset=DOWN_PX, filled=False, stroke=ink.text, strokeWidth=2
     ).encode(x2="end:Q")
     words = [
         failed.transform_filter(f"datum.right == {test}")
-        .mark_text(align=side, baseline="top", dy=25, fontSize=FONT - 1, color=ink.text)
+        .mark_text(align=side, baseline="top", dy=28, fontSize=FONT - 1, color=ink.text)
         .encode(text="word:N")
-        for test, side in (("false", "left"), ("true", "right"))
+        for test, side in WORD_SIDES
     ]
     return alt.layer(known, unexplained, outline, *words).properties(
         height=FRAME_PX + LEGEND_PX + LANE_PX * len(lanes)
@@ -171,15 +182,18 @@ def memory(
     """Return the peaks of each lane on a bar to the highest, and the device's memory as a rule."""
     names = [lane.label for lane in lanes]
     rows = _values(lanes)
-    base = alt.Chart(rows).encode(y=_lanes(names))
+    base = alt.Chart(rows).encode(y=_lanes(names, ink))
     x = alt.X("mid:Q", title=axis, axis=_number_axis(), scale=alt.Scale(zero=True))
-    highest = base.mark_bar(size=12, yOffset=6, color=ink.measure, opacity=0.35).encode(x=x)
+    highest = base.mark_bar(size=12, yOffset=DOWN_PX, color=ink.measure, opacity=0.35).encode(x=x)
     rule = (
         base.transform_filter("isValid(datum.limit)")
-        .mark_tick(thickness=3, size=34, yOffset=6, color=ink.limit)
+        .mark_tick(thickness=3, size=LANE_PX, opacity=1, color=ink.limit)
         .encode(x="limit:Q")
     )
-    return alt.layer(highest, _points(points, names, heads, ink), rule).properties(
+    name = base.mark_text(
+        align="right", dx=-8, yOffset=-8, fontSize=FONT - 1, color=ink.text
+    ).encode(x="limit:Q", text="limit_text:N")
+    return alt.layer(highest, _points(points, names, heads, ink), rule, name).properties(
         height=FRAME_PX + LANE_PX * len(lanes)
     )
 
@@ -194,19 +208,21 @@ def durations(
 ) -> alt.LayerChart | alt.FacetChart:
     """Return every measured unit as a point, and the mean of each lane with its range."""
     names = [lane.label for lane in lanes]
-    base = alt.Chart(_values(lanes)).encode(y=_lanes(names))
+    base = alt.Chart(_values(lanes)).encode(y=_lanes(names, ink))
     ranged = base.transform_filter("isValid(datum.low) && datum.high > datum.low")
     x = alt.X("low:Q", title=axis, axis=_number_axis(), scale=alt.Scale(zero=True))
-    span = ranged.mark_bar(size=12, yOffset=6, color=ink.measure, opacity=0.25).encode(
+    span = ranged.mark_bar(size=12, yOffset=DOWN_PX, color=ink.measure, opacity=0.25).encode(
         x=x, x2="high:Q"
     )
     ends = [
-        ranged.mark_tick(thickness=2, size=18, yOffset=6, color=ink.measure).encode(x=f"{side}:Q")
+        ranged.mark_tick(thickness=2, size=18, yOffset=DOWN_PX, color=ink.measure).encode(
+            x=f"{side}:Q"
+        )
         for side in ("low", "high")
     ]
     mean = (
         base.transform_filter("isValid(datum.mid)")
-        .mark_tick(thickness=3, size=28, yOffset=6, color=ink.text)
+        .mark_tick(thickness=3, size=30, opacity=1, yOffset=DOWN_PX, color=ink.text)
         .encode(x="mid:Q")
     )
     layers = (span, *ends, _points(points, names, heads, ink), mean)
@@ -220,21 +236,21 @@ def described(title: str, lines: Sequence[str]) -> str:
 
 def _points(
     points: Sequence[Point], lanes: Sequence[str], heads: tuple[str, str], ink: Ink
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     tooltip = [alt.Tooltip("what:N", title=heads[0]), alt.Tooltip("text:N", title=heads[1])]
     base = alt.Chart(_values(points)).encode(
-        y=_lanes(lanes), x=alt.X("value:Q"), tooltip=tooltip
+        y=_lanes(lanes, ink), x=alt.X("value:Q"), tooltip=tooltip
     )
     fine = base.transform_filter("!datum.failed").mark_point(
-        size=110, yOffset=6, filled=True, color=ink.measure, opacity=0.85
+        size=110, yOffset=DOWN_PX, filled=True, color=ink.measure, opacity=0.7
     )
     failed = base.transform_filter("datum.failed").mark_point(
-        size=110, yOffset=6, shape="cross", filled=True, color=ink.text, angle=45
+        size=110, yOffset=DOWN_PX, shape="cross", filled=True, color=ink.text, angle=45
     )
     return alt.layer(fine, failed)
 
 
-def _lanes(labels: Sequence[str]) -> alt.Y:
+def _lanes(labels: Sequence[str], ink: Ink) -> alt.Y:
     """Return lanes whose two-line labels stand above them, from the left edge."""
     return alt.Y(
         "lane:N",
@@ -248,17 +264,18 @@ def _lanes(labels: Sequence[str]) -> alt.Y:
             labelAlign="left",
             labelBaseline="bottom",
             labelPadding=-2,
-            labelOffset=-26,
+            labelOffset=-28,
             labelLimit=0,
             labelFontSize=FONT,
             labelFontWeight=600,
+            labelColor=ink.text,
             labelLineHeight=18,
         ),
     )
 
 
-def _number_axis() -> alt.Axis:
-    return alt.Axis(tickCount=5, labelFontSize=FONT - 1, titleFontSize=FONT - 1, grid=True)
+def _number_axis(*, grid: bool = True) -> alt.Axis:
+    return alt.Axis(tickCount=5, labelFontSize=FONT, titleFontSize=FONT, grid=grid)
 
 
 def _values(rows: Sequence[msgspec.Struct], **more: Sequence[Any]) -> alt.InlineData:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from budget.ui.cells import GROWING
-from budget.ui.editing import NEW, UID, Cell, Row, Rows, changed, filled, new_row, rows_of
+from budget.ui.cells import GROWING, Cell
+from budget.ui.editing import NEW, UID, Row, Rows, changed, filled, new_row, rows_of
 from budget.workflow import Opened
 
 State = Mapping[str, Any] | None

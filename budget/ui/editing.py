@@ -21,9 +21,8 @@ from budget import documents
 from budget.messages import Message, Problem, msg
 from budget.project import Project
 from budget.ui import cells
-from budget.ui.cells import GROUPS, TABLES, Column
+from budget.ui.cells import GROUPS, TABLES, Cell, Column, said
 
-Cell: TypeAlias = str | bool | None
 Row: TypeAlias = dict[str, Cell]
 Rows: TypeAlias = dict[str, list[Row]]
 
@@ -95,13 +94,6 @@ def changed(rows: Sequence[Row], state: Mapping[str, Any] | None, uids: Sequence
         row |= {name: said(value) for name, value in cells_of.items() if not name.startswith("_")}
         fresh.append(row)
     return kept + fresh
-
-
-def said(value: object) -> Cell:
-    """Return a cell as it is kept: a flag, a text without blanks around it, or None."""
-    if value is None or isinstance(value, bool):
-        return value
-    return str(value).strip() or None
 
 
 def assemble(project: Project, rows: Rows) -> Edited:

@@ -1,28 +1,26 @@
-"""The charts of *Measurements*: records of the logs as rows, each chart with its table."""
+"""Peak memory and durations on *Measurements*: records as rows, each chart with its table."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 
 import streamlit as st
 
 from budget import workflow
-from budget.attempts import Attempt, Session
+from budget.attempts import Attempt
 from budget.figures import Figure
 from budget.messages import Message, msg
-from budget.ui import charts, figure
-from budget.ui.charts import Bar, Flag, Lane, Point
+from budget.ui import charts, figure, measured_timeline, page
+from budget.ui.charts import Lane, Point
+from budget.ui.measured_timeline import ink, table
 from budget.ui.page import View
-from budget.ui.timeline import NAMES, OUTCOMES, Interval, intervals
+from budget.ui.timeline import OUTCOMES
 
 TABS = "measured-charts"
 LABEL_CHARS = 42
 """At this length a line of a lane's label fits a window of 400 px."""
-LONG_MIN, LONG_S = 180.0, 180.0
-"""From here on an axis counts in the next larger unit."""
-WORD_SHARE, RIGHT_SHARE = 0.14, 0.8
-"""Words closer than this share of the axis are joined; from there on they stand to the left."""
+LONG_S = 180.0
+"""From here on the axis counts minutes."""
 
 
 def draw(view: View) -> None:
@@ -34,149 +32,13 @@ def draw(view: View) -> None:
     )
     with time:
         if time.open:
-            _timeline(view)
+            measured_timeline.draw(view)
     with memory:
         if memory.open:
             _memory(view)
     with duration:
         if duration.open:
             _durations(view)
-
-
-def session_name(view: View, session: Session) -> str:
-    """Return how a session is called on this page: its number in order of time and its start."""
-    number = view.result.measurements.sessions.index(session) + 1
-    if session.started_at is None:
-        return view.t("{number}. start not recorded", number=number)
-    return view.t("{number}. {start}", number=number, start=session.started_at)
-
-
-def _timeline(view: View) -> None:
-    st.subheader(view.t("What the reserved time was"), anchor=False)
-    st.caption(
-        view.t(
-            "One lane per session, from its start. Only run, load and prepare do planned work; a "
-            "frame with a word marks an attempt that did not succeed."
-        )
-    )
-    found = view.result.measurements
-    lanes = [(item, intervals(item, found.attempts)) for item in found.sessions]
-    drawn = [(item, parts) for item, parts in lanes if parts]
-    if not drawn:
-        st.markdown(view.t("The logs have no times to draw."))
-        return
-    longest_min = max(parts[-1].end_s for _, parts in drawn) / 60
-    hours = longest_min >= LONG_MIN
-    unit_s = 3600.0 if hours else 60.0
-    bars, flags, names = [], [], []
-    for session, parts in drawn:
-        name = _session_label(view, session)
-        names.append(name)
-        bars += [_bar(view, name, part, unit_s) for part in parts]
-        flags += _flags(view, name, parts, unit_s, longest_min * 60)
-    title = view.t("hours since the session began") if hours else view.t("minutes since the start")
-    heads = (view.t("what"), view.t("lasted"), view.t("attempt"), view.t("line"))
-    said = [f"{name}, {bar.what}, {bar.lasted}" for name in names for bar in bars[:40]]
-    st.altair_chart(
-        charts.timeline(
-            names,
-            bars,
-            flags,
-            kinds={kind: view.words.text(word) for kind, word in NAMES.items()},
-            axis=title,
-            heads=heads,
-            ink=_ink(),
-        ),
-        alt=charts.described(view.t("What the reserved time was"), said[:40]),
-        key="chart-timeline",
-    )
-    _table(
-        view,
-        {
-            view.t("session"): [bar.lane.split("\n")[0] for bar in bars],
-            view.t("from the start"): [
-                view.words.quantity(part.start_s, "s") for _, parts in drawn for part in parts
-            ],
-            heads[0]: [bar.what for bar in bars],
-            heads[1]: [bar.lasted for bar in bars],
-            heads[2]: [bar.attempt for bar in bars],
-            heads[3]: [bar.where for bar in bars],
-        },
-    )
-    undrawn = tuple(session_name(view, item) for item, parts in lanes if not parts)
-    if undrawn:
-        st.caption(view.t("Not drawn, without times in the log: {sessions}", sessions=undrawn))
-
-
-def _session_label(view: View, session: Session) -> str:
-    reserved = view.words.quantity(session.reserved_s, "s")
-    below = (
-        view.t("{time} reserved", time=reserved)
-        if session.closed
-        else view.t("at least {time} reserved, still open", time=reserved)
-    )
-    return f"{session_name(view, session)}\n{below}"
-
-
-def _bar(view: View, lane: str, part: Interval, unit_s: float) -> Bar:
-    what = view.words.text(NAMES[part.kind])
-    if part.wait is not None:
-        what = view.t("wait for {reason}", reason=msg(part.wait.reason))
-        if part.wait.duration_s is None:
-            what = view.t("{what}, without an end", what=what)
-    attempt = view.t("none")
-    if part.attempt is not None:
-        attempt = view.t(
-            "{attempt} ({label}, {outcome})",
-            attempt=part.attempt.id,
-            label=part.attempt.block or msg("no label"),
-            outcome=OUTCOMES[part.attempt.outcome],
-        )
-    where = f"{part.source.name}:{part.source.line}" if part.source else view.t("no line")
-    return Bar(
-        lane=lane,
-        kind=part.kind,
-        start=part.start_s / unit_s,
-        end=part.end_s / unit_s,
-        what=what,
-        lasted=view.words.quantity(part.end_s - part.start_s, "s"),
-        attempt=attempt,
-        where=where,
-    )
-
-
-def _flags(
-    view: View, lane: str, parts: Sequence[Interval], unit_s: float, longest_s: float
-) -> list[Flag]:
-    """Return the attempts that did not succeed; the words of neighbours are joined."""
-    spans: dict[str, tuple[float, float, Attempt]] = {}
-    for part in parts:
-        if part.attempt is not None and part.attempt.outcome != "ok":
-            start, end, _ = spans.get(part.attempt.id, (part.start_s, part.end_s, None))
-            spans[part.attempt.id] = (start, max(end, part.end_s), part.attempt)
-    groups: list[list[tuple[float, float, Attempt]]] = []
-    for span in spans.values():
-        if groups and span[0] - groups[-1][0][0] < WORD_SHARE * longest_s:
-            groups[-1].append(span)
-        else:
-            groups.append([span])
-    found = []
-    for group in groups:
-        words = {OUTCOMES[attempt.outcome] for _, _, attempt in group}
-        word = view.words.text(words.pop() if len(words) == 1 else msg("not ok"))
-        if len(group) > 1:
-            word = view.t("{count} {outcome}", count=len(group), outcome=word)
-        for index, (start, end, _) in enumerate(group):
-            found.append(
-                Flag(
-                    lane=lane,
-                    start=start / unit_s,
-                    end=end / unit_s,
-                    word="" if index else word,
-                    right=start > RIGHT_SHARE * longest_s,
-                )
-            )
-    return found
 
 
 def _memory(view: View) -> None:
@@ -202,6 +64,7 @@ def _memory(view: View) -> None:
     )
     lanes: list[Lane] = []
     points: list[Point] = []
+    limits: set[int | None] = {None}
     rows: list[tuple[str, str, str, str, str]] = []
     for name, peak, attempts in _by_block(view):
         measured = [(item, peaks[item.id]) for item in attempts]
@@ -223,8 +86,14 @@ def _memory(view: View) -> None:
         label = f"{_short(name)}\n{_peak_text(view, peak, limit, len(shown))}"
         value = None if peak is None or peak.value is None else float(peak.value) / 2**30
         lanes.append(
-            Lane(label=label, mid=value, limit=None if limit is None else limit / 2**30)
+            Lane(
+                label=label,
+                mid=value,
+                limit=None if limit is None else limit / 2**30,
+                limit_text=_limit_text(view, limit, gpu) if limit not in limits else "",
+            )
         )
+        limits.add(limit)
         points += [
             Point(
                 lane=label,
@@ -240,13 +109,26 @@ def _memory(view: View) -> None:
     else:
         st.altair_chart(
             charts.memory(
-                lanes, points, axis="GiB", heads=(view.t("attempt"), view.t("peak")), ink=_ink()
+                lanes, points, axis="GiB", heads=(view.t("attempt"), view.t("peak")), ink=ink()
             ),
             alt=charts.described(view.t("Peak memory"), [lane.label for lane in lanes]),
             key="chart-memory",
         )
-    heads = ("serves", "attempt", "peak", "memory of the device", "layer")
-    _table(view, {view.t(head): [row[at] for row in rows] for at, head in enumerate(heads)})
+    heads = (
+        view.t("serves"),
+        view.t("attempt"),
+        view.t("peak"),
+        view.t("memory of the device"),
+        view.t("layer"),
+    )
+    table(view, {head: [row[at] for row in rows] for at, head in enumerate(heads)})
+
+
+def _limit_text(view: View, limit: int | None, gpu: bool) -> str:
+    size = view.words.quantity(limit, "bytes")
+    if gpu:
+        return view.t("GPU memory {size}", size=size)
+    return view.t("host memory {size}", size=size)
 
 
 def _peak_text(view: View, peak: Figure | None, limit: int | None, count: int) -> str:
@@ -317,15 +199,34 @@ def _durations(view: View) -> None:
         axis = {1.0: view.t("seconds"), 60.0: view.t("minutes"), 3600.0: view.t("hours")}[unit_s]
         st.altair_chart(
             charts.durations(
-                lanes, points, axis=axis, heads=(view.t("unit"), view.t("duration")), ink=_ink()
+                lanes, points, axis=axis, heads=(view.t("unit"), view.t("duration")), ink=ink()
             ),
             alt=charts.described(view.t("Duration per condition"), [row[1] for row in rows]),
             key="chart-durations",
         )
-        heads = ("block", "mean with its range", "measured", "remark")
-        _table(view, {view.t(head): [row[at] for row in rows] for at, head in enumerate(heads)})
+        heads = (
+            view.t("block"),
+            view.t("mean with its range"),
+            view.t("measured"),
+            view.t("remark"),
+        )
+        table(view, {head: [row[at] for row in rows] for at, head in enumerate(heads)})
     elif not view.project.blocks:
         st.markdown(view.t("The plan has no blocks yet, so nothing is compared."))
+    unplanned = [item.id for item in view.project.blocks if item.planned_runs is None]
+    if lanes and unplanned:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                view.t(
+                    "No range until somebody says how many runs are planned: {blocks}",
+                    blocks=tuple(page.plain(item) for item in unplanned),
+                ),
+                width="stretch",
+            )
+            title, icon = page.PAGES["blocks"]
+            st.page_link(
+                "pages/blocks.py", label=view.words.text(title), icon=icon, width="content"
+            )
     if unmeasured:
         st.caption(view.t("Not measured: {blocks}", blocks=tuple(unmeasured)))
 
@@ -357,15 +258,6 @@ def _by_block(view: View) -> list[tuple[str, Figure | None, list[Attempt]]]:
 def _attempt(view: View, attempt: Attempt) -> str:
     outcome: Message = OUTCOMES[attempt.outcome]
     return view.t("{attempt}, {outcome}", attempt=attempt.id, outcome=outcome)
-
-
-def _table(view: View, columns: dict[str, list[str]]) -> None:
-    with st.expander(view.t("The same as a table"), type="compact"):
-        st.dataframe(columns, hide_index=True)
-
-
-def _ink() -> charts.Ink:
-    return charts.INKS["dark" if st.context.theme.type == "dark" else "light"]
 
 
 def _in(seconds: object, unit_s: float) -> float | None:

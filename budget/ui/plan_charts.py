@@ -29,9 +29,9 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 def components(
     bars: Sequence[Bar], *, axis_h: str, axis_min: str, value: str
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return horizontal bars, in minutes where all of them are shorter than two hours."""
+    """Return horizontal bars, in minutes where all of them are shorter than an hour."""
     longest = max((bar.high_h or bar.hours or 0 for bar in bars), default=0)
-    factor = 1 if longest >= 2 else 60
+    factor = 1 if longest >= 1 else 60
     rows = [
         {
             "row": f"{bar.name}: {bar.text}",

@@ -79,9 +79,7 @@ def intervals(session: Session, attempts: Iterable[Attempt]) -> tuple[Interval, 
         if span is not None:
             busy.append(span)
             found.append(
-                Interval(
-                    kind="wait", start_s=span[0], end_s=span[1], wait=wait, source=wait.source
-                )
+                Interval(kind="wait", start_s=span[0], end_s=span[1], wait=wait, source=wait.source)
             )
     if session.reserved_s is not None:
         found.extend(
@@ -102,9 +100,7 @@ def _phases(began: datetime, attempt: Attempt, whole: Span) -> list[Interval]:
         if end > start:
             kind: Kind = next(item for item in KINDS if item == phase.name)
             found.append(
-                Interval(
-                    kind=kind, start_s=start, end_s=end, attempt=attempt, source=phase.source
-                )
+                Interval(kind=kind, start_s=start, end_s=end, attempt=attempt, source=phase.source)
             )
     return found
 
