@@ -169,6 +169,9 @@ def remaining_hours(
     repeats = _repeats(basis, name)
     if repeats is None:
         return missing("h", msg("sessions of {block}: say how many are planned", block=block.id))
+    if repeats == 0:
+        plan = Source("plan", f"blocks.{block.id}.prepare")
+        return exact(0.0, "h", State.PLANNED, plan, why=msg("the campaign has prepared it already"))
     groups, sources = _samples(basis, name)
     prediction = predict_total(
         list(groups.values()), repeats, basis.sessions or 1, basis.policy.range_level

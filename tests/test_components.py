@@ -161,6 +161,7 @@ def test_sessions_and_preparation_of_the_campaign_are_not_planned_twice():
     # 3 sessions planned, 1 held: 2 loads of 0.1 h are left; the block was prepared once
     plan = block(sessions=3, load_per="session", prepare=HERE["block"])
     left = hours(plan, *prepared(role="campaign"))
+    assert estimated(project(plan), *prepared(role="campaign")[:1]).remaining["prepare"].ranged
     assert left["load"] == pytest.approx(0.2)
     assert left["prepare"] == 0.0
     assert left["run"] == pytest.approx(8.0)

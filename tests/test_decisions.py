@@ -20,6 +20,7 @@ from factory import (
     attempt,
     block,
     condition,
+    facts,
     project,
     replace,
     runs,
@@ -28,6 +29,7 @@ from factory import (
 )
 
 from budget.figures import State
+from budget.messages import msg
 from budget.project import (
     Durable,
     Model,
@@ -36,6 +38,7 @@ from budget.project import (
     Requirements,
     Scope,
 )
+from budget.readiness import held_blocks
 
 BUSY = Recurrence(runs_per_week=80)
 LASTING = replace(CAMPAIGN, need_horizon_months=24.0)
@@ -281,13 +284,19 @@ def test_nothing_goes_unless_the_headline_lets_somebody_rent_or_run(plan, attemp
     assert [item.block for item in found.hold] == [item.id for item in plan.blocks]
 
 
-def test_a_block_that_is_ready_is_held_by_a_headline_that_comes_first():
-    # Its attempts were assigned by hand; the log shows that the software never reached its run.
-    dead = attempt("d", outcome="failed", phases=())
-    plan = project(block(), scope=Scope(repository=Repository(starts="no")))
-    found = decided(plan, dead)
-    assert found.headline == "validate-software-first"
-    assert held(found)["reference"][1]
+def test_a_block_that_is_ready_is_held_where_the_headline_lets_nothing_go():
+    given = facts(project(), *MEASURED)
+    verdicts = decided(project(), *MEASURED).verdicts
+    found = held_blocks(given, verdicts, (), msg("make the software start"))
+    assert [words(item.why) for item in found] == [
+        "it is ready, but first: make the software start"
+    ]
+
+
+def test_a_block_whose_runs_are_all_done_costs_nothing_more_though_nobody_closed_it():
+    done = tuple(replace(item, role="campaign") for item in MEASURED)
+    found = decided(project(block(planned_runs=5)), *done).totals.remaining
+    assert (found.machine_hours.value, found.cost.value) == (0.0, 0)
 
 
 def test_spent_is_the_reserved_time_at_the_quoted_rate_and_says_that_no_bill_was_read():

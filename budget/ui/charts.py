@@ -10,102 +10,28 @@ so that they fit a phone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
 
 import altair as alt
-import msgspec
 
-from budget.ui.timeline import KINDS, Kind
-
-LIGHT: dict[Kind, str] = {
-    "prepare": "#ae3ec9",
-    "load": "#4c6ef5",
-    "run": "#0b7285",
-    "unattributed": "#868e96",
-    "wait": "#c2570c",
-    "unexplained": "#dee2e6",
-}
-DARK: dict[Kind, str] = {
-    "prepare": "#e599f7",
-    "load": "#91a7ff",
-    "run": "#3bc9db",
-    "unattributed": "#adb5bd",
-    "wait": "#ffa94d",
-    "unexplained": "#3a4753",
-}
-LANE_PX = 92
-FRAME_PX = 70
-"""Axis with its title, which Streamlit counts into the height."""
-LEGEND_PX = 64
-FONT = 15
-WORD_SIDES: tuple[tuple[str, Literal["left", "right"]], ...] = (
-    ("false", "left"),
-    ("true", "right"),
+from budget.ui.chart_parts import (
+    BAR_PX,
+    DOWN_PX,
+    FONT,
+    FRAME_PX,
+    LANE_PX,
+    LEGEND_PX,
+    SESSION_PX,
+    WORD_SIDES,
+    Bar,
+    Flag,
+    Ink,
+    Lane,
+    Point,
+    lanes_axis,
+    number_axis,
+    values_of,
 )
-BAR_PX = 28
-DOWN_PX = 9
-"""Marks stand below the middle of their lane, labels above."""
-
-
-class Ink(msgspec.Struct, frozen=True):
-    """The colours of one theme."""
-
-    kinds: dict[Kind, str]
-    text: str
-    measure: str
-    limit: str
-
-
-INKS: dict[Literal["light", "dark"], Ink] = {
-    "light": Ink(LIGHT, "#16202a", "#0b7285", "#c92a2a"),
-    "dark": Ink(DARK, "#e8edf2", "#3bc9db", "#ff8787"),
-}
-
-
-class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """A stretch of a lane of the timeline, with the texts of its tooltip."""
-
-    lane: str
-    kind: Kind
-    start: float
-    end: float
-    what: str
-    lasted: str
-    attempt: str
-    where: str
-
-
-class Flag(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt that did not succeed: its stretch, and the word that stands below it."""
-
-    lane: str
-    start: float
-    end: float
-    word: str
-    right: bool = False
-    """Whether the word must end at the stretch because the chart does."""
-
-
-class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One measured value in a lane."""
-
-    lane: str
-    value: float
-    text: str
-    what: str
-    failed: bool = False
-
-
-class Lane(msgspec.Struct, frozen=True, kw_only=True):
-    """One lane: its label of two lines, and what the whole lane says."""
-
-    label: str
-    mid: float | None = None
-    low: float | None = None
-    high: float | None = None
-    limit: float | None = None
-    limit_text: str = ""
-    """The name of the limit; of equal ones the first lane has it."""
+from budget.ui.timeline import KINDS, Kind
 
 
 def timeline(
@@ -137,11 +63,11 @@ def timeline(
             columnPadding=14,
         ),
     )
-    rows = _values(bars, kind=[kinds[bar.kind] for bar in bars])
+    rows = values_of(bars, kind=[kinds[bar.kind] for bar in bars])
     x = alt.X(
-        "start:Q", title=axis, axis=_number_axis(grid=False), scale=alt.Scale(nice=False, zero=True)
+        "start:Q", title=axis, axis=number_axis(grid=False), scale=alt.Scale(nice=False, zero=True)
     )
-    base = alt.Chart(rows).encode(y=_lanes(lanes, ink))
+    base = alt.Chart(rows).encode(y=lanes_axis(lanes, ink))
     known = base.mark_bar(size=BAR_PX, yOffset=DOWN_PX).encode(
         x=x,
         x2="end:Q",
@@ -156,7 +82,7 @@ def timeline(
         .mark_bar(size=BAR_PX, yOffset=DOWN_PX, filled=False, strokeDash=[3, 3], strokeWidth=1.5)
         .encode(x="start:Q", x2="end:Q", stroke=alt.value(ink.kinds["unattributed"]))
     )
-    failed = alt.Chart(_values(flags)).encode(y=_lanes(lanes, ink), x="start:Q")
+    failed = alt.Chart(values_of(flags)).encode(y=lanes_axis(lanes, ink), x="start:Q")
     outline = failed.mark_bar(
         size=BAR_PX + 8, yOffset=DOWN_PX, filled=False, stroke=ink.text, strokeWidth=2
     ).encode(x2="end:Q")
@@ -167,7 +93,7 @@ def timeline(
         for test, side in WORD_SIDES
     ]
     return alt.layer(known, unexplained, outline, *words).properties(
-        height=FRAME_PX + LEGEND_PX + LANE_PX * len(lanes)
+        height=FRAME_PX + LEGEND_PX + SESSION_PX * len(lanes)
     )
 
 
@@ -181,9 +107,9 @@ def memory(
 ) -> alt.LayerChart | alt.FacetChart:
     """Return the peaks of each lane on a bar to the highest, and the device's memory as a rule."""
     names = [lane.label for lane in lanes]
-    rows = _values(lanes)
-    base = alt.Chart(rows).encode(y=_lanes(names, ink))
-    x = alt.X("mid:Q", title=axis, axis=_number_axis(), scale=alt.Scale(zero=True))
+    rows = values_of(lanes)
+    base = alt.Chart(rows).encode(y=lanes_axis(names, ink))
+    x = alt.X("mid:Q", title=axis, axis=number_axis(), scale=alt.Scale(zero=True))
     highest = base.mark_bar(size=12, yOffset=DOWN_PX, color=ink.measure, opacity=0.35).encode(x=x)
     rule = (
         base.transform_filter("isValid(datum.limit)")
@@ -208,9 +134,9 @@ def durations(
 ) -> alt.LayerChart | alt.FacetChart:
     """Return every measured unit as a point, and the mean of each lane with its range."""
     names = [lane.label for lane in lanes]
-    base = alt.Chart(_values(lanes)).encode(y=_lanes(names, ink))
+    base = alt.Chart(values_of(lanes)).encode(y=lanes_axis(names, ink))
     ranged = base.transform_filter("isValid(datum.low) && datum.high > datum.low")
-    x = alt.X("low:Q", title=axis, axis=_number_axis(), scale=alt.Scale(zero=True))
+    x = alt.X("low:Q", title=axis, axis=number_axis(), scale=alt.Scale(zero=True))
     span = ranged.mark_bar(size=12, yOffset=DOWN_PX, color=ink.measure, opacity=0.25).encode(
         x=x, x2="high:Q"
     )
@@ -238,8 +164,8 @@ def _points(
     points: Sequence[Point], lanes: Sequence[str], heads: tuple[str, str], ink: Ink
 ) -> alt.LayerChart | alt.FacetChart:
     tooltip = [alt.Tooltip("what:N", title=heads[0]), alt.Tooltip("text:N", title=heads[1])]
-    base = alt.Chart(_values(points)).encode(
-        y=_lanes(lanes, ink), x=alt.X("value:Q"), tooltip=tooltip
+    base = alt.Chart(values_of(points)).encode(
+        y=lanes_axis(lanes, ink), x=alt.X("value:Q"), tooltip=tooltip
     )
     fine = base.transform_filter("!datum.failed").mark_point(
         size=110, yOffset=DOWN_PX, filled=True, color=ink.measure, opacity=0.7
@@ -248,42 +174,3 @@ def _points(
         size=110, yOffset=DOWN_PX, shape="cross", filled=True, color=ink.text, angle=45
     )
     return alt.layer(fine, failed)
-
-
-def _lanes(labels: Sequence[str], ink: Ink) -> alt.Y:
-    """Return lanes whose two-line labels stand above them, from the left edge."""
-    return alt.Y(
-        "lane:N",
-        title=None,
-        sort=None,
-        scale=alt.Scale(domain=list(labels), paddingInner=0.1, paddingOuter=0.2),
-        axis=alt.Axis(
-            domain=False,
-            ticks=False,
-            labelExpr="split(datum.label, '\\n')",
-            labelAlign="left",
-            labelBaseline="bottom",
-            labelPadding=-2,
-            labelOffset=-28,
-            labelLimit=0,
-            labelFontSize=FONT,
-            labelFontWeight=600,
-            labelColor=ink.text,
-            labelLineHeight=18,
-        ),
-    )
-
-
-def _number_axis(*, grid: bool = True) -> alt.Axis:
-    return alt.Axis(tickCount=5, labelFontSize=FONT, titleFontSize=FONT, grid=grid)
-
-
-def _values(rows: Sequence[msgspec.Struct], **more: Sequence[Any]) -> alt.InlineData:
-    """Return records as the data of a chart, with some columns replaced."""
-    found = []
-    for index, row in enumerate(rows):
-        values = msgspec.structs.asdict(row)
-        if "label" in values:
-            values["lane"] = values.pop("label")
-        found.append({**values, **{name: column[index] for name, column in more.items()}})
-    return alt.InlineData(values=found)

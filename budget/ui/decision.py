@@ -8,7 +8,7 @@ from budget import rules, workflow
 from budget.decisions import Total
 from budget.facts import Verdict
 from budget.messages import Message, msg
-from budget.ui import figure, page, upload
+from budget.ui import figure, measurements, page, upload
 from budget.ui.page import View
 
 OUTCOMES: dict[str, tuple[Message, str, figure.Colour]] = {
@@ -19,18 +19,25 @@ OUTCOMES: dict[str, tuple[Message, str, figure.Colour]] = {
 
 
 def guard(view: View) -> bool:
-    """Draw the way to begin when a project is empty; return whether that was all there is."""
-    if view.project.blocks or view.opened.files:
+    """Draw the way to begin while the plan is empty; return whether that was all there is."""
+    if view.project.blocks:
         return False
-    st.subheader(view.t("Nothing to decide yet"))
-    st.markdown(
-        view.t(
-            "Measure a trial with the probe on any machine, then drop its log here. The log brings "
-            "the environment and the blocks of work; you add how many runs are planned and a quote."
+    st.subheader(view.t("Nothing to decide yet"), anchor=False)
+    if view.opened.files:
+        upload.receipts(view)
+        measurements.proposal(view)
+    else:
+        st.markdown(
+            view.t(
+                "Measure a trial with the probe on any machine, then drop its log here. The log "
+                "brings the environment and the blocks of work; you add how many runs are planned "
+                "and a quote."
+            )
         )
-    )
-    st.code("compute-budget probe run --block reference -- python eval.py", language=None)
-    upload.draw(view, key="upload-decision")
+        st.code("compute-budget probe run --block reference -- python eval.py", language=None)
+    upload.zone(view, key="upload-decision")
+    if not view.opened.files:
+        upload.receipts(view)
     with st.container(horizontal=True):
         st.page_link(
             "pages/blocks.py", label=view.t("Enter blocks by hand"), icon=":material/view_week:"
@@ -45,6 +52,7 @@ def first_minute(view: View) -> None:
     """Draw the sentence, the totals, what fits, what may go, what holds and what is missing."""
     decision = view.result.decision
     words = view.words
+    upload.receipts(view)
     st.header(words.text(decision.headline_text), anchor=False)
     st.code(words.text(decision.approve), language=None, wrap_lines=True)
     _totals(view)
@@ -57,12 +65,8 @@ def first_minute(view: View) -> None:
         _remarks(view)
     with right:
         _missing(view)
-    with st.expander(
-        view.t("Drop a log or a project document"),
-        icon=":material/upload_file:",
-        expanded=page.RECEIPTS in st.session_state,
-    ):
-        upload.draw(view, key="upload-decision")
+    with st.expander(view.t("Drop a log or a project document"), icon=":material/upload_file:"):
+        upload.zone(view, key="upload-decision")
 
 
 def verdicts(view: View) -> None:

@@ -6,10 +6,9 @@ import streamlit as st
 
 from budget import workflow
 from budget.attempts import Attempt
-from budget.conditions import Service
 from budget.figures import Source
 from budget.messages import msg
-from budget.ui import figure, page
+from budget.ui import figure, measured_word, page
 from budget.ui.page import View
 from budget.ui.timeline import OUTCOMES
 
@@ -52,7 +51,7 @@ def _columns(view: View) -> dict[str, list[str]]:
         view.t("attempt"): [item.id for item in attempts],
         view.t("label"): [item.block or view.t("no label") for item in attempts],
         view.t("outcome"): [view.words.text(OUTCOMES[item.outcome]) for item in attempts],
-        view.t("serves"): [_serves(view, item) for item in services],
+        view.t("serves"): [measured_word.serves(view, item) for item in services],
         view.t("prepare"): [seconds(item.phase_s("prepare")) for item in attempts],
         view.t("load"): [seconds(item.phase_s("load")) for item in attempts],
         view.t("run"): [seconds(item.phase_s("run")) for item in attempts],
@@ -61,12 +60,6 @@ def _columns(view: View) -> dict[str, list[str]]:
         view.t("why"): [view.words.text(item.why) for item in services],
         view.t("line"): [_where(item.source) for item in attempts],
     }
-
-
-def _serves(view: View, service: Service) -> str:
-    if service.block is not None:
-        return service.block
-    return view.t("excluded") if service.by == "person" else view.t("nothing")
 
 
 def _detail(view: View, attempt: Attempt) -> None:
@@ -81,7 +74,7 @@ def _detail(view: View, attempt: Attempt) -> None:
                 icon=":material/check_circle:" if fine else ":material/cancel:",
                 color="green" if fine else "red",
             )
-        _word(view, service)
+        measured_word.said(view, service)
         left, right = st.columns(2, gap="medium")
         with left:
             _condition(view, attempt)
@@ -89,31 +82,7 @@ def _detail(view: View, attempt: Attempt) -> None:
             _differences(view, attempt)
             _results(view, attempt)
         _failures(view, attempt)
-        _actions(view, attempt, service)
-
-
-def _word(view: View, service: Service) -> None:
-    """Say what the attempt serves and who says so, with the way back from a person's word."""
-    why = page.plain(view.words.text(service.why))
-    serves = page.plain(_serves(view, service))
-    if service.by != "person":
-        st.markdown(view.t("Serves **{block}**: {why}.", block=serves, why=why))
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        text = (
-            msg("A person excluded it: {why}", why=why)
-            if service.block is None
-            else msg("A person assigned it to **{block}**: {why}", block=serves, why=why)
-        )
-        st.markdown(view.words.text(text), width="content")
-        if st.button(
-            view.t("Undo"), icon=":material/undo:", key=view.key(f"undo-{service.attempt}")
-        ):
-            st.session_state.pop(page.RECEIPTS, None)
-            view.save(
-                workflow.unassign(view.project, service.attempt),
-                view.t("the condition of {attempt} decides again", attempt=service.attempt),
-            )
+        measured_word.form(view, attempt, service)
 
 
 def _condition(view: View, attempt: Attempt) -> None:
@@ -209,54 +178,6 @@ def _failures(view: View, attempt: Attempt) -> None:
         )
         st.code(text, language=None, wrap_lines=True)
         st.caption(page.plain(_where(item.source)))
-
-
-def _actions(view: View, attempt: Attempt, service: Service) -> None:
-    """Draw the form in which a person assigns or excludes the attempt, with a reason."""
-    blocks = [item.id for item in view.project.blocks]
-    with st.form(view.key(f"word-{attempt.id}"), border=False):
-        left, right = st.columns([1, 2])
-        with left:
-            chosen = st.selectbox(
-                view.t("Block"),
-                blocks,
-                index=blocks.index(service.block) if service.block in blocks else 0,
-                key=view.key(f"block-{attempt.id}"),
-            )
-        with right:
-            reason = st.text_input(
-                view.t("Reason, kept and shown"), key=view.key(f"reason-{attempt.id}")
-            ).strip()
-        with st.container(horizontal=True):
-            assigned = st.form_submit_button(
-                view.t("Assign to this block"),
-                icon=":material/move_item:",
-                disabled=not blocks,
-                key=view.key(f"assign-{attempt.id}"),
-            )
-            excluded = st.form_submit_button(
-                view.t("Exclude"),
-                icon=":material/block:",
-                key=view.key(f"exclude-{attempt.id}"),
-            )
-    if not assigned and not excluded:
-        return
-    if not reason:
-        st.warning(view.t("Say why: the reason stays beside the attempt."))
-        return
-    block = chosen if assigned else None
-    message = (
-        view.t("{attempt} excluded: {reason}", attempt=attempt.id, reason=reason)
-        if block is None
-        else view.t(
-            "{attempt} assigned to {block}: {reason}",
-            attempt=attempt.id,
-            block=block,
-            reason=reason,
-        )
-    )
-    st.session_state.pop(page.RECEIPTS, None)  # they say what it served before
-    view.save(workflow.assign(view.project, attempt.id, block, reason), message)
 
 
 def _where(source: Source) -> str:

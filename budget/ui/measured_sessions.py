@@ -8,7 +8,7 @@ import streamlit as st
 
 from budget.attempts import Session, allocations
 from budget.figures import Figure, Source
-from budget.messages import Message, msg
+from budget.messages import Message, Quantity, msg
 from budget.spending import SessionHours
 from budget.ui import figure, page
 from budget.ui.measured_timeline import session_name
@@ -27,7 +27,9 @@ def draw(view: View) -> None:
         return
     left, right, _ = st.columns(3)
     with left:
-        figure.draw(spent.reserved_h, view.t("Reserved in all"), view.words, key="reserved")
+        closed = all(session.closed for session in found)
+        label = view.t("Reserved in all") if closed else view.t("Reserved in all, at least")
+        figure.draw(spent.reserved_h, label, view.words, key="reserved")
     with right:
         figure.draw(spent.gpu_hours, view.t("GPU-hours reserved"), view.words, key="gpu-hours")
     counted = allocations(found, view.project.policy.session_merge_h)
@@ -120,7 +122,9 @@ def _allocation(view: View, session: Session, counted: Mapping[str, str]) -> str
     if not others:
         return view.t("Counts as one session of its own.")
     return view.t(
-        "Counts as one session together with {others}: same boot, hardly a gap.", others=others
+        "Counts as one session together with {others}: one boot, at most {gap} between them.",
+        others=others,
+        gap=Quantity(view.project.policy.session_merge_h, "h"),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import streamlit as st
@@ -9,7 +10,7 @@ import streamlit as st
 from budget.attempts import Attempt, Session
 from budget.messages import msg
 from budget.ui import charts
-from budget.ui.charts import Bar, Flag
+from budget.ui.chart_parts import INKS, Bar, Flag, Ink
 from budget.ui.page import View
 from budget.ui.timeline import NAMES, OUTCOMES, Interval, intervals
 
@@ -17,6 +18,8 @@ LONG_MIN = 180.0
 """From here on the axis counts hours."""
 WORD_SHARE, RIGHT_SHARE = 0.14, 0.8
 """Words closer than this share of the axis are joined; from there on they stand to the left."""
+LABEL_CHARS = 42
+"""At this length a line of a lane's label fits a window of 400 px."""
 MOST_SAID = 40
 """So many stretches are told in the text of the chart; its table has them all."""
 
@@ -165,6 +168,11 @@ def table(view: View, columns: dict[str, list[str]]) -> None:
         st.dataframe(columns, hide_index=True)
 
 
-def ink() -> charts.Ink:
+def ink() -> Ink:
     """Return the colours of the reader's theme."""
-    return charts.INKS["dark" if st.context.theme.type == "dark" else "light"]
+    return INKS["dark" if st.context.theme.type == "dark" else "light"]
+
+
+def short(text: str) -> str:
+    """Return a name that fits the label of a lane."""
+    return textwrap.shorten(text, LABEL_CHARS, placeholder=" …")

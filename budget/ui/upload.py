@@ -12,6 +12,12 @@ from budget.ui.page import View
 
 def draw(view: View, *, key: str) -> None:
     """Draw the drop zone and, below it, the receipts of what was dropped last."""
+    zone(view, key=key)
+    receipts(view)
+
+
+def zone(view: View, *, key: str) -> None:
+    """Draw the drop zone; what is dropped is kept at once and the page drawn anew."""
     files = st.file_uploader(
         view.t("Drop probe logs (.jsonl) or a project document (.yaml)"),
         accept_multiple_files=True,
@@ -20,7 +26,6 @@ def draw(view: View, *, key: str) -> None:
     if files:
         with st.spinner(view.t("Reading {count} files", count=len(files))):
             _take(view, [(file.name, file.getvalue()) for file in files])
-    receipts(view)
 
 
 def receipts(view: View) -> None:
@@ -28,6 +33,9 @@ def receipts(view: View) -> None:
     kept = st.session_state.get(page.RECEIPTS)
     if not kept or kept[0] != view.opened.id:
         return
+    if st.button(view.t("Close"), key="close-receipts", icon=":material/close:", type="tertiary"):
+        st.session_state.pop(page.RECEIPTS, None)
+        st.rerun()
     for number, receipt in enumerate(kept[1]):
         text = f"**{receipt.name}**: {view.words.text(receipt.summary)}"
         if receipt.kept:

@@ -17,6 +17,11 @@ def test_an_attempt_that_reached_its_run_phase_passes_though_it_failed_there():
     assert verdict(rule, project(), attempt(outcome="failed")).outcome == "pass"
 
 
+def test_an_attempt_that_succeeded_started_though_it_marked_no_run_phase():
+    plan = scope(repository=Repository(starts="no"))
+    assert verdict(rule, plan, attempt(phases=(phase("load", 5.0),))).outcome == "pass"
+
+
 def test_attempts_that_never_reached_run_fail_and_quote_the_last_error():
     found = verdict(rule, project(), attempt(failures=(failure("no module named x"),), **DEAD))
     assert found.outcome == "fail"

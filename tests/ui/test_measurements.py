@@ -9,7 +9,7 @@ from screen import field, opened, own, press, project, shown
 from budget import workflow
 from budget.attempts import combine
 from budget.store import open_store
-from budget.ui import charts, measured_charts, measured_timeline, page, sample, timeline
+from budget.ui import chart_parts, measured_charts, measured_timeline, page, sample, timeline
 
 LOG = next(iter(sample.logs()))
 LINES = LOG.read_text().splitlines(keepends=True)
@@ -216,4 +216,4 @@ def test_neighbouring_failures_share_one_word():
 
 
 def test_every_kind_has_a_colour_in_both_themes():
-    assert set(charts.LIGHT) == set(charts.DARK) == set(timeline.KINDS)
+    assert set(chart_parts.LIGHT) == set(chart_parts.DARK) == set(timeline.KINDS)
