@@ -276,8 +276,8 @@ class Measurements(Record, frozen=True, kw_only=True):
 def combine(logs: Iterable[ImportedLog]) -> Measurements:
     """Join files: fragments to their attempts, and what stands in two files only once.
 
-    The first file that holds an attempt or session wins. A fragment whose attempt is in no file
-    is a problem that names what to upload.
+    The first file that holds the end of an attempt wins, else the first that holds its start. A
+    fragment whose attempt is in no file is a problem that names what to upload.
     """
     sessions: dict[str, Session] = {}
     attempts: dict[str, Attempt] = {}
@@ -289,20 +289,23 @@ def combine(logs: Iterable[ImportedLog]) -> Measurements:
             known = sessions.get(session.id)
             sessions[session.id] = session if known is None else _joined(known, session)
         for attempt in log.attempts:
-            if attempt.id in attempts:
-                problems.append(
-                    Problem(
-                        f"{attempt.source.name}:{attempt.source.line}",
-                        msg(
-                            "attempt {attempt} was already read from {file}",
-                            attempt=attempt.id,
-                            file=attempts[attempt.id].source.name,
-                        ),
-                        msg("nothing to do: it counts once"),
-                    )
-                )
+            kept = attempts.setdefault(attempt.id, attempt)
+            if kept is attempt:
                 continue
-            attempts[attempt.id] = attempt
+            left = attempt
+            if kept.end_source is None and attempt.end_source is not None:
+                attempts[attempt.id], kept, left = attempt, attempt, kept
+            problems.append(
+                Problem(
+                    f"{left.source.name}:{left.source.line}",
+                    msg(
+                        "attempt {attempt} was already read from {file}",
+                        attempt=left.id,
+                        file=kept.source.name,
+                    ),
+                    msg("nothing to do: it counts once"),
+                )
+            )
         fragments.extend(log.fragments)
     for fragment in fragments:
         owner = attempts.get(fragment.attempt)

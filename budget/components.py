@@ -153,13 +153,8 @@ def remaining_hours(
     if basis.further is None:
         return missing("h", msg("planned runs of {block}: say how many", block=block.id))
     if basis.further == 0:
-        return exact(
-            0.0,
-            "h",
-            State.PLANNED,
-            Source("plan", f"blocks.{block.id}.planned_runs"),
-            why=msg("all planned runs are done"),
-        )
+        plan = Source("plan", f"blocks.{block.id}.planned_runs")
+        return exact(0.0, "h", State.PLANNED, plan, why=msg("all planned runs are done"))
     if name == "prepare" and not block.prepare.on_rented_machine:
         return not_applicable("h", msg("prepared elsewhere, not on this machine"))
     if unlike is not None:
@@ -290,6 +285,13 @@ def _declared_waits(basis: Basis, project: Project) -> Figure:
             )
         parts.append(Input(name, figure))
     waits = total(parts, "h", msg("sum of the declared waits"))
+    if not waits.known:
+        lacking = tuple(item.name for item in parts if not item.figure.known)
+        why = msg("{block}: {waits}: say how long; 0 is an answer", block=block.id, waits=lacking)
+        part = waits.part and msgspec.structs.replace(
+            waits.part, why=msg("without: {why}", why=why)
+        )
+        return msgspec.structs.replace(waits, why=why, part=part)
     if waits.known and waits.value and basis.counting:
         why = msg("as declared for the whole block; waits that happened are not taken off")
         return msgspec.structs.replace(waits, why=why)

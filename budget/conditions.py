@@ -184,17 +184,17 @@ def disagreement(attempts: Sequence[Attempt]) -> str | None:
     and so is a field that an attempt does not state.
     """
     anything = Block(id="any")
-    fields = [item for item in MUST_AGREE if item.name not in LEFT_TO_A_PERSON]
-    for first, second in ((attempts[0], other) for other in attempts[1:]):
-        for field in fields:
-            pairs = [field.values(anything, None, item) for item in (first, second)]
-            one, two = (pair[1] if pair else None for pair in pairs)
-            if one is not None and two is not None and not field.agree(one, two):
-                return field.name
-        mine, other = first.intended.parameters, second.intended.parameters
-        for name in sorted({*mine, *other}):
-            if not same_text(mine.get(name, ""), other.get(name, "")):
-                return name
+    for field in MUST_AGREE:
+        if field.name in LEFT_TO_A_PERSON:
+            continue
+        pairs = [field.values(anything, None, item) for item in attempts]
+        stated = [pair[1] for pair in pairs if pair is not None and pair[1] is not None]
+        if any(not field.agree(stated[0], value) for value in stated[1:]):
+            return field.name
+    for name in sorted({name for item in attempts for name in item.intended.parameters}):
+        values = [item.intended.parameters.get(name, "") for item in attempts]
+        if any(not same_text(values[0], value) for value in values[1:]):
+            return name
     return None
 
 

@@ -227,21 +227,30 @@ MISSING_PARTS = _missing_parts(()).text
 """The text of a sum's or product's ``why`` when parts of it are missing."""
 
 
-def _bare(why: Message) -> Message:
-    """Return a reason that stands inside another one, where "missing" need not be said again."""
-    return msg("{parts}", **why.values) if why.text == MISSING_PARTS else why
-
-
 def _reasons(lacking: Sequence[Input]) -> tuple[Message, ...]:
-    """Return the names of missing parts, those that lack the same thing together."""
-    groups: dict[Message | None, list[Message]] = {}
+    """Return the root causes of missing parts, each once.
+
+    A cause that names what it is about stands alone; a general one ("nobody has said") is put
+    behind the names of the parts that lack it. What lies between a sum and a cause is left out:
+    the explanation of the figure shows it.
+    """
+    causes: dict[Message, list[Message]] = {}
     for item in lacking:
-        groups.setdefault(item.figure.why, []).append(item.name)
+        why = item.figure.why
+        if why is None:
+            causes.setdefault(item.name, [])
+        elif why.text == MISSING_PARTS:
+            for cause in why.values["parts"]:
+                causes.setdefault(cause, [])
+        else:
+            causes.setdefault(why, [])
+            if not why.values:
+                causes[why].append(item.name)
     return tuple(
-        msg("{name} ({why})", name=names[0] if len(names) == 1 else tuple(names), why=_bare(why))
-        if why
-        else msg("{parts}", parts=tuple(names))
-        for why, names in groups.items()
+        msg("{name} ({why})", name=names[0] if len(names) == 1 else tuple(names), why=cause)
+        if names
+        else cause
+        for cause, names in causes.items()
     )
 
 

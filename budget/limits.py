@@ -48,7 +48,9 @@ def within_cap(total: Figure, cap: Decimal | None, currency: str | None) -> Chec
         return _cap("fail", _marked(text, example),
                     msg("Drop or narrow a block, or raise the cap"))  # fmt: skip
     if not total.known:
-        return _cap("unknown", _why(total), msg("Give what is missing of the total"))
+        text = msg("what is known, {upper}, is within the cap of {cap}; {why}", upper=upper,
+                   cap=limit, why=_why(total))  # fmt: skip
+        return _cap("unknown", _marked(text, example), msg("Give what is missing of the total"))
     if not known.ranged:
         text = msg("{upper} is within the cap of {cap}; it has no range", upper=upper, cap=limit)
     else:
@@ -92,7 +94,9 @@ def within_deadline(hours: Figure, project: Project, as_of: date) -> Check:
             return _deadline("unknown", text, msg("Check the hours of each environment apart"))
         return _deadline("fail", text, msg("Start earlier, use more machines, or narrow the plan"))
     if not hours.known:
-        return _deadline("unknown", _why(hours), msg("Measure the blocks that lack hours"))
+        text = msg("what is known, {needed}, fits into {available}; {why}", why=_why(hours),
+                   **values)  # fmt: skip
+        return _deadline("unknown", text, msg("Measure the blocks that lack hours"))
     text = msg("up to {needed} fits into {available} from {begin} to {deadline} with {machines},"
                " {basis}", **values)  # fmt: skip
     if not hours.ranged:

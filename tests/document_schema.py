@@ -16,11 +16,11 @@ from budget import project
 
 HEAD = """# The project document
 
-One YAML file holds everything a person decided or typed; measurements stay in logs. Every scalar is
-read as text and typed by the tables below, so `yes`, `550.54` and `0123456` stay what was meant.
-`null` means that nobody has said: it is shown as missing. Duplicate keys, anchors, aliases, tags and
-unknown keys are problems. Numbers may be written as `1234.50`, `1 234,50` or `1.234,50`; what can be
-read in two ways (`1.000`) is a problem that asks.
+One YAML file holds everything a person decided or typed; measurements stay in logs. Every scalar
+is read as text and typed by the tables below, so `yes`, `550.54` and `0123456` stay what was meant.
+`null` means that nobody has said: it is shown as missing. Duplicate keys, anchors, aliases, tags
+and unknown keys are problems. Numbers may be written as `1234.50`, `1 234,50` or `1.234,50`; what
+can be read in two ways (`1.000`) is a problem that asks.
 
 `schema: compute-budget/1` stands first. `sample_logs/project.yaml` is an example.
 """
@@ -68,17 +68,29 @@ def _type(hint: Any, queue: list[tuple[str, type]], name: str) -> str:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         queue.append((hint.__name__, hint))
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
-    return {"str": "text", "int": "whole number", "float": "number", "Decimal": "exact number",
-            "bool": "`true` or `false`", "date": "day, `2027-01-11`"}[hint.__name__]
+    return {
+        "str": "text",
+        "int": "whole number",
+        "float": "number",
+        "Decimal": "exact number",
+        "bool": "`true` or `false`",
+        "date": "day, `2027-01-11`",
+    }[hint.__name__]
 
 
 def _bounds(meta: Any) -> str:
     if not isinstance(meta, msgspec.Meta):
         return ""
     extra = meta.extra or {}
-    bounds = [f"{word} {value}" for word, value in (
-        ("at least", extra.get("ge", meta.ge)), ("more than", extra.get("gt", meta.gt)),
-        ("at most", extra.get("le", meta.le))) if value is not None]
+    bounds = [
+        f"{word} {value}"
+        for word, value in (
+            ("at least", extra.get("ge", meta.ge)),
+            ("more than", extra.get("gt", meta.gt)),
+            ("at most", extra.get("le", meta.le)),
+        )
+        if value is not None
+    ]
     text = f" ({', '.join(bounds)})" if bounds else ""
     if "unit" in extra:
         text += f", in {extra['unit']}: {meta.description}"

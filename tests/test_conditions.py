@@ -296,3 +296,8 @@ def test_without_blocks_an_attempt_serves_nothing_yet():
 )  # fmt: skip
 def test_attempts_that_a_person_assigned_may_still_be_too_unlike_for_a_mean(other, field):
     assert disagreement([attempt(), other]) == field
+
+
+def test_what_the_first_attempt_does_not_state_is_still_compared_among_the_others():
+    items = [intended(batch_size=None), attempt("a2"), intended(batch_size=2)]
+    assert disagreement(items) == "batch size"

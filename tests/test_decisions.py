@@ -53,7 +53,7 @@ DRIFT = (("s1", 3600.0), ("s1", 3600.0), ("s2", 4300.0), ("s3", 5040.0), ("s3", 
 
 
 def longer(**changes):
-    return block("longer", condition=condition(input_tokens=9000), **changes)
+    return block("longer", **{"condition": condition(input_tokens=9000), **changes})
 
 
 def decided(plan, *attempts, **more):
@@ -209,6 +209,14 @@ def test_a_block_out_of_memory_is_held_with_more_memory_or_a_narrower_scope():
     why, do_next = held(situation("one block out of memory"))["longer"]
     assert "ran out of memory" in why
     assert do_next == "a machine with more memory, or a narrower scope as a new condition"
+
+
+def test_a_failure_is_the_reason_before_what_nobody_could_tell():
+    # other code, so nothing shows that the platform fits; but its run ended for want of memory
+    other = replace(attempt().code, commit="fedcba987654")
+    bad = attempt("x", outcome="failed", failures=(OOM,), intended=LONG, code=other)
+    plan = project(block(), longer(condition=condition(input_tokens=9000, code="fedcba987654")))
+    assert "ran out of memory" in held(decided(plan, *MEASURED, bad))["longer"][0]
 
 
 def test_on_a_host_of_eight_used_and_billed_are_both_shown():

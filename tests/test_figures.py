@@ -109,7 +109,8 @@ def test_parts_that_lack_the_same_thing_share_one_reason() -> None:
 def test_a_missing_sum_inside_a_sum_says_missing_once() -> None:
     inner = total([LOAD, LACK], "h", SUM)
     outer = total([named("reference", inner), RUN], "h", SUM)
-    assert WORDS.text(outer.why) == "missing: reference (wait (nobody has said))"
+    # the root cause alone: what lies between stands in the explanation of the figure
+    assert WORDS.text(outer.why) == "missing: wait (nobody has said)"
     assert outer.part is not None
     assert outer.part.value == 22.0  # 2 known of the inner sum + 20
     assert WORDS.figure(missing("h", msg("no trial yet"))) == "missing: no trial yet"

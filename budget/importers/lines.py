@@ -100,7 +100,11 @@ class _Reader:
             value, end = self._decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             return None, position
-        return (None, end) if _deeper_than(MAX_DEPTH, value) else (value, end)
+        # Counting brackets is cheap and tells for nearly every line that it cannot be too deep.
+        brackets = text.count("{", position, end) + text.count("[", position, end)
+        if brackets > MAX_DEPTH and _deeper_than(MAX_DEPTH, value):
+            return None, end
+        return value, end
 
     def _report(self, number: int, text: str, last: bool, bad_bytes: bool) -> None:
         if last and text.lstrip(" \t\r\ufeff\x00").startswith("{"):

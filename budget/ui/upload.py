@@ -36,13 +36,18 @@ def receipts(view: View) -> None:
     if st.button(view.t("Close"), key="close-receipts", icon=":material/close:", type="tertiary"):
         st.session_state.pop(page.RECEIPTS, None)
         st.rerun()
-    for number, receipt in enumerate(kept[1]):
-        text = f"**{receipt.name}**: {view.words.text(receipt.summary)}"
-        if receipt.kept:
-            st.success(text, icon=":material/task:")
-        else:
-            st.error(text, icon=":material/error:")
-        problems(view, receipt.problems, key=f"receipt-{number}")
+    for good in (True, False):
+        lines = [
+            f"**{page.plain(receipt.name)}**: {page.plain(view.words.text(receipt.summary))}"
+            for receipt in kept[1]
+            if receipt.kept is good
+        ]
+        if lines and good:
+            st.success("  \n".join(lines), icon=":material/task:")
+        elif lines:
+            st.error("  \n".join(lines), icon=":material/error:")
+    found = tuple(problem for receipt in kept[1] for problem in receipt.problems)
+    problems(view, found, key="receipt-problems")
 
 
 def problems(view: View, found: tuple[workflow.Problem, ...], *, key: str) -> None:
@@ -50,7 +55,11 @@ def problems(view: View, found: tuple[workflow.Problem, ...], *, key: str) -> No
     if not found:
         return
     with st.container(key=key):
-        st.markdown(view.t("{count} lines need a look", count=len(found)))
+        st.markdown(
+            view.t("1 line needs a look")
+            if len(found) == 1
+            else view.t("{count} lines need a look", count=len(found))
+        )
         st.dataframe(
             {
                 view.t("where"): [problem.where for problem in found],

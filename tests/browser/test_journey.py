@@ -80,11 +80,12 @@ def edit_cell(page, row, column, text):
     grid = page.get_by_test_id("stDataFrame").first
     box = grid.bounding_box()
     page.mouse.click(box["x"] + 90, box["y"] + 35 * 1.5)
-    for _ in range(row):
-        page.keyboard.press("ArrowDown")
-    for _ in range(column):
-        page.keyboard.press("ArrowRight")
-    page.keyboard.type(text)
+    for key in ["ArrowDown"] * row + ["ArrowRight"] * column:
+        page.keyboard.press(key, delay=50)
+    page.keyboard.press("Enter")  # opens the cell
+    page.wait_for_timeout(300)
+    page.keyboard.press("Control+A")
+    page.keyboard.type(text, delay=50)
     page.keyboard.press("Enter")
     page.wait_for_timeout(800)
 
