@@ -289,10 +289,10 @@ def combine(logs: Iterable[ImportedLog]) -> Measurements:
             known = sessions.get(session.id)
             sessions[session.id] = session if known is None else _joined(known, session)
         for attempt in log.attempts:
-            kept = attempts.setdefault(attempt.id, attempt)
-            if kept is attempt:
+            if attempt.id not in attempts:
+                attempts[attempt.id] = attempt
                 continue
-            left = attempt
+            kept, left = attempts[attempt.id], attempt
             if kept.end_source is None and attempt.end_source is not None:
                 attempts[attempt.id], kept, left = attempt, attempt, kept
             problems.append(

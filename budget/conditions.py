@@ -68,6 +68,9 @@ class Field(msgspec.Struct, frozen=True):
     values: Callable[[Block, Environment | None, Attempt], Values | None]
     """None instead of a pair: the question does not arise on this host."""
     agree: Callable[[Any, Any], bool] = lambda wanted, found: bool(wanted == found)
+    dispensable: bool = False
+    """Whether a program may do without it. Then silence on both sides is no obstacle: nobody can
+    state the torch of code that uses none."""
 
 
 class Service(msgspec.Struct, frozen=True):
@@ -144,18 +147,21 @@ MUST_AGREE: tuple[Field, ...] = (
     Field("GPU", _gpu_only(lambda b, e, a: (e and e.gpu, _gpu_names(a)))),
     Field("MIG profile", _mig),
     Field("memory in bytes", lambda b, e, a: _memory(e, a), near),
-    Field("torch", lambda b, e, a: (e and e.torch, a.software and a.software.torch), same_release),
+    Field(
+        "torch",
+        lambda b, e, a: (e and e.torch, a.software and a.software.torch),
+        same_release,
+        dispensable=True,
+    ),
     Field(
         "CUDA",
         _gpu_only(lambda b, e, a: (e and e.cuda, _cuda(a))),
         same_release,
+        dispensable=True,
     ),
 )
 """What must agree besides the parameters and the method's own libraries, which are compared name
 by name, and the sizes really processed."""
-
-LEFT_TO_A_PERSON = frozenset({"code version", "torch", "CUDA"})
-"""Fields in which an attempt that a person assigned may differ and still count."""
 
 
 def match(block: Block, environment: Environment | None, attempt: Attempt, policy: Policy) -> Match:
@@ -163,8 +169,9 @@ def match(block: Block, environment: Environment | None, attempt: Attempt, polic
     found: list[Difference] = []
     for field in MUST_AGREE:
         pair = field.values(block, environment, attempt)
-        if pair is not None:
-            found.extend(_compare(field.name, *pair, field.agree))
+        if pair is None or (field.dispensable and pair == (None, None)):
+            continue
+        found.extend(_compare(field.name, *pair, field.agree))
     wanted_parameters, parameters = block.condition.parameters, attempt.intended.parameters
     for name in sorted({*wanted_parameters, *parameters}):
         found.extend(_compare(name, wanted_parameters.get(name), parameters.get(name), same_text))
@@ -180,13 +187,11 @@ def match(block: Block, environment: Environment | None, attempt: Attempt, polic
 def disagreement(attempts: Sequence[Attempt]) -> str | None:
     """Return the first field in which attempts contradict each other so that no mean is theirs.
 
-    Versions of code and libraries are left to the person who assigned an attempt of another one,
-    and so is a field that an attempt does not state.
+    A field that an attempt does not state is left to the person who assigned it; one that is
+    stated differently is not: unlike attempts are never averaged.
     """
     anything = Block(id="any")
     for field in MUST_AGREE:
-        if field.name in LEFT_TO_A_PERSON:
-            continue
         pairs = [field.values(anything, None, item) for item in attempts]
         stated = [pair[1] for pair in pairs if pair is not None and pair[1] is not None]
         if any(not field.agree(stated[0], value) for value in stated[1:]):

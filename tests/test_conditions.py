@@ -121,6 +121,14 @@ def test_what_neither_side_states_is_no_match_and_reads_so():
     assert words(found.differences[0].text) == "model: neither the plan nor the log says"
 
 
+def test_silence_of_both_sides_on_torch_is_no_obstacle_but_silence_of_one_is():
+    """Code that uses no torch cannot state one; a plan that states one wants to see it."""
+    bare = attempt(software=None)
+    assert outcome(bare, environment=replace(RENTED, torch=None, cuda=None)).outcome == "match"
+    assert outcome(bare, environment=RENTED).outcome == "unknown"
+    assert outcome(attempt(), environment=replace(RENTED, torch=None)).outcome == "unknown"
+
+
 def test_a_library_of_the_method_must_agree_and_others_need_not():
     plan = replace(RENTED, libraries={"flash-attn": "2.6"})
     results = [
@@ -287,7 +295,8 @@ def test_without_blocks_an_attempt_serves_nothing_yet():
     [
         (attempt("a2"), None),
         (intended(parameters={"ratio": "0.30"}), None),
-        (attempt("a2", code=Code(commit="fedcba987654", dirty=False)), None),  # a person knows
+        (attempt("a2", code=Code(commit="fedcba987654", dirty=False)), "code version"),
+        (attempt("a2", code=Code()), None),  # outside git: left to the person who assigned it
         (intended(model=None), None),
         (intended(batch_size=2), "batch size"),
         (intended(parameters={"ratio": "0.4"}), "ratio"),

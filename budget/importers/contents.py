@@ -33,13 +33,13 @@ def describe(name: str, data: bytes) -> Problem:
             msg("the file is empty"),
             msg("see in the log folder whether the probe wrote anything, and upload that file"),
         )
-    for magic, kind in COMPRESSED:
-        if data.startswith(magic):
-            return Problem(
-                name,
-                msg("this is a compressed file ({kind})", kind=kind),
-                msg("unpack it and upload the log inside; this version does not unpack files"),
-            )
+    kind = compression(data)
+    if kind is not None:
+        return Problem(
+            name,
+            msg("this is a compressed file ({kind})", kind=kind),
+            msg("unpack it and upload the log inside; this version does not unpack files"),
+        )
     if looks_utf16(data):
         return Problem(
             name,
@@ -61,6 +61,11 @@ def describe(name: str, data: bytes) -> Problem:
     return _json(name, text) or Problem(
         name, msg("this is plain text; it begins: {start}", start=_start(text)), UPLOAD_A_LOG
     )
+
+
+def compression(data: bytes) -> str | None:
+    """Return what ``data`` is packed with, or None."""
+    return next((kind for magic, kind in COMPRESSED if data.startswith(magic)), None)
 
 
 def looks_utf16(data: bytes) -> bool:

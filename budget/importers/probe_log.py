@@ -19,6 +19,7 @@ The contract of this reader:
 from __future__ import annotations
 
 from budget.attempts import ImportedLog
+from budget.importers.contents import compression
 from budget.importers.findings import Findings
 from budget.importers.probe_attempts import read_attempts
 from budget.importers.probe_sessions import read_sessions
@@ -31,7 +32,8 @@ SNIFF_BYTES = 1024 * 1024
 
 def sniff(name: str, data: bytes) -> bool:
     """Return whether a line near the beginning is a record of the probe, whole or torn."""
-    return any(
+    # An archive may hold its files as they are, so that a log shows through.
+    return compression(data) is None and any(
         b"{" in line
         and b'"event"' in line
         and (b'"mono_ns"' in line or f'"{SCHEMA}'.encode() in line)
