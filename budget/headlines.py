@@ -182,10 +182,19 @@ def rent_by_blocks(case: Case) -> Message | None:
     if own:
         return msg(
             "Rent by blocks: {blocks}; run {own} on the hardware at hand",
-            blocks=case.rented,
+            blocks=few(case.rented),
             own=own,
         )
-    return msg("Rent by blocks: {blocks}", blocks=case.rented)
+    return msg("Rent by blocks: {blocks}", blocks=few(case.rented))
+
+
+MOST_NAMES = 4
+"""A headline names up to this many blocks; the sentence to copy below it names all."""
+
+
+def few(names: tuple[str, ...]) -> tuple[str, ...] | Message:
+    """Return the names, or how many they are where a headline could not be read any more."""
+    return names if len(names) <= MOST_NAMES else msg("{count} blocks", count=len(names))
 
 
 HEADLINES: tuple[tuple[str, Callable[[Case], Message | None]], ...] = (

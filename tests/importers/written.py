@@ -70,6 +70,12 @@ def inside(event: str, second: float, pid: int = CHILD, attempt: str = "a1", **m
     return line(event, second, pid, attempt=attempt, **more)
 
 
+def moved(text: str, second: float, **more: Any) -> str:
+    """Return the record ``text`` as if it had been written at another time."""
+    fields = {"t": stamp(second), "mono_ns": BOOT_NS + round(second * 1e9)}
+    return json.dumps({**json.loads(text), **fields, **more})
+
+
 def file(*lines: str) -> bytes:
     return "".join(text + "\n" for text in lines).encode()
 
