@@ -114,6 +114,12 @@ def _approve(case: Case, headline: str, text: Message, hold: Sequence[Hold]) -> 
         "machines": tuple(dict.fromkeys(_label(case, block) for block in case.go)),
         "blocks": blocks,
     }
+    if headline == "rent-for-the-campaign":
+        return msg(
+            "Approve now the first stage: {hours} on {machines} for {blocks}; decide every further "
+            "stage of the campaign after it",
+            **values,
+        )
     again = tuple(item.block for item in hold)
     if again:
         return msg(
