@@ -91,9 +91,9 @@ def test_the_sample_shows_what_each_block_takes_and_which_needs_a_trial(blocks):
     lines = [item.label.replace("\\", "") for item in app.expander if "·" in item.label]
     assert len(lines) == 8
     assert lines[0].startswith("**reference** · Reference bring-up, full cache · **1.5 h to come**")
-    assert "(18.7 min to 1.2 h)" in lines[1]
+    assert "(34.1 min to 54.8 min)" in lines[1]
     assert "needs its own trial" in lines[7]
-    assert "to come: 4.4 min (3.6 min to 5.2 min), n = 4, k = 1 · spent: 5.3 s" in shown(app)
+    assert "to come: 4.8 min (0 h to 12.1 min), n = 8, k = 2 · spent: 11.6 s" in shown(app)
     assert len(app.get("vega_lite_chart")) == 2
 
 
@@ -115,7 +115,8 @@ def test_an_edit_changes_the_figure_once_it_is_saved(blocks, database):
     button(app, "save-plan").click().run()
     assert not app.exception
     assert "Saved: Plan: reference.planned_runs" in shown(app)
-    assert "1.9 h to come" in shown(app)
+    # 2 x (4.8 + 17.9 + 7.7) min of load, run and unattributed, and 1 h of declared waits
+    assert "2.0 h to come" in shown(app)
     assert saved(database, sample.ID).blocks[0].planned_runs == 400
     assert button(app, "save-plan").disabled
 
