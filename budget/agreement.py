@@ -59,7 +59,7 @@ def near(wanted: int, found: int) -> bool:
 
 def same_machine(environment: Environment, host: Host) -> bool:
     """Return whether a probed host is a machine of this type: GPUs, partition and memory agree."""
-    if environment.gpu_count != len(host.gpus):
+    if host.gpu_count is None or environment.gpu_count != host.gpu_count:
         return False
     if not host.gpus:
         mine, theirs = environment.ram_bytes, host.ram_bytes

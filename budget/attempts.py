@@ -21,6 +21,14 @@ FactT = TypeVar("FactT", bound="Fact")
 RecordT = TypeVar("RecordT", bound="Change | Note")
 PHASES: tuple[PhaseName, ...] = ("prepare", "load", "run")
 
+NO_GPU_SIGN = "nvidia-smi was not found"
+NO_GPU_SIGN_MACOS = "macOS has no driver for NVIDIA GPUs"
+NO_GPU_SIGNS = (NO_GPU_SIGN, NO_GPU_SIGN_MACOS)
+"""The only reasons of ``Host.gpus_why`` that mean that the host has no GPU (probe/LOG.md)."""
+
+NESTING_SLACK_S = 1e-3
+"""How far a phase may seem to end after the one that holds it: two clocks and rounding."""
+
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """Base of what is read from logs."""
@@ -31,6 +39,31 @@ class Fact(Record, frozen=True, kw_only=True):
 
     key: str
     source: Source
+
+
+class Sign(Record, frozen=True, kw_only=True):
+    """A moment at which a process was alive, by the time of day and by its monotonic clock."""
+
+    at: datetime | None = None
+    mono_ns: int | None = None
+    boot: str | None = None
+    pid: int | None = None
+
+    def seconds_to(self, later: Sign) -> float | None:
+        """Return the seconds from here to ``later``; None when that cannot be told.
+
+        Monotonic clocks are compared within one boot only; times of day jump when a clock is set.
+        """
+        one_clock = self.boot == later.boot and (
+            self.boot is not None or (self.pid is not None and self.pid == later.pid)
+        )
+        if one_clock and self.mono_ns is not None and later.mono_ns is not None:
+            span = (later.mono_ns - self.mono_ns) / 1e9
+            if span >= 0:
+                return span
+        if self.at is None or later.at is None or later.at < self.at:
+            return None
+        return (later.at - self.at).total_seconds()
 
 
 class Memory(Record, frozen=True, kw_only=True):
@@ -159,6 +192,13 @@ class Host(Record, frozen=True, kw_only=True):
     gpus_why: str | None = None
     """Why no GPU is listed, where none is."""
 
+    @property
+    def gpu_count(self) -> int | None:
+        """Number of GPUs: 0 when the host is known to have none, None when it is not known."""
+        if self.gpus:
+            return len(self.gpus)
+        return 0 if self.gpus_why in NO_GPU_SIGNS else None
+
 
 class Software(Record, frozen=True, kw_only=True):
     """What the measured process had loaded. ``cuda`` None with a torch: a build without CUDA."""
@@ -198,13 +238,19 @@ class Attempt(Record, frozen=True, kw_only=True):
     source: Source
     """The line of ``attempt.start``."""
     end_source: Source | None = None
+    began: Sign | None = None
+    """When it started, by every clock the log states."""
 
     def phase_s(self, name: str) -> float | None:
-        """Return the total seconds of phase ``name``; None when it was not recorded in full."""
+        """Return the total seconds of phase ``name``; None when it was not recorded in full.
+
+        Each moment of a process belongs to its innermost phase, and what several processes do at
+        the same time counts once.
+        """
         durations = [phase.duration_s for phase in self.phases if phase.name == name]
         if not durations or any(value is None for value in durations):
             return None
-        return sum(value for value in durations if value is not None)
+        return _total_s([part for part in _parts(self.phases) if part.name == name])
 
     @property
     def reached_run(self) -> bool:
@@ -223,6 +269,8 @@ class Fragment(Record, frozen=True, kw_only=True):
     calls: tuple[Call, ...] = ()
     failures: tuple[Failure, ...] = ()
     results: tuple[Outcomes, ...] = ()
+    last_seen: Sign | None = None
+    """The last sign of life of the process."""
 
 
 class Session(Record, frozen=True, kw_only=True):
@@ -283,6 +331,8 @@ def combine(logs: Iterable[ImportedLog]) -> Measurements:
     attempts: dict[str, Attempt] = {}
     fragments: list[Fragment] = []
     problems: list[Problem] = []
+    repeated: dict[tuple[str, str], list[Attempt]] = {}
+    without_attempt: list[ImportedLog] = []
     for log in logs:
         problems.extend(log.problems)
         for session in log.sessions:
@@ -295,18 +345,22 @@ def combine(logs: Iterable[ImportedLog]) -> Measurements:
             kept, left = attempts[attempt.id], attempt
             if kept.end_source is None and attempt.end_source is not None:
                 attempts[attempt.id], kept, left = attempt, attempt, kept
-            problems.append(
-                Problem(
-                    f"{left.source.name}:{left.source.line}",
-                    msg(
-                        "attempt {attempt} was already read from {file}",
-                        attempt=left.id,
-                        file=kept.source.name,
-                    ),
-                    msg("nothing to do: it counts once"),
-                )
-            )
+            if kept.end_source is None:
+                attempts[attempt.id] = _at_least(kept, left.duration_s)
+            repeated.setdefault((left.source.name, kept.source.name), []).append(left)
         fragments.extend(log.fragments)
+        if log.sessions and not log.attempts and not log.fragments:
+            without_attempt.append(log)
+    problems.extend(_repeated(left, file) for (_, file), left in repeated.items())
+    problems.extend(
+        Problem(
+            log.name,
+            msg("the file holds no attempt: no command was measured in it"),
+            msg("measure one with `python -m budget.probe run --block NAME -- COMMAND`"),
+        )
+        for log in without_attempt
+        if not any(sessions[session.id].attempts for session in log.sessions)
+    )
     for fragment in fragments:
         owner = attempts.get(fragment.attempt)
         if owner is None:
@@ -356,8 +410,7 @@ def unattributed_s(attempt: Attempt) -> float | None:
     """Return the seconds of an attempt that belong to no phase; None when it has no duration."""
     if attempt.duration_s is None:
         return None
-    known = sum(phase.duration_s or 0.0 for phase in attempt.phases)
-    return max(0.0, attempt.duration_s - known)
+    return max(0.0, attempt.duration_s - _total_s(_parts(attempt.phases)))
 
 
 def gaps_s(session: Session, attempts: Iterable[Attempt]) -> float | None:
@@ -395,7 +448,9 @@ def _joined(first: Session, other: Session) -> Session:
         ended_at=closed[0].ended_at if closed else max(ends, default=None),
         closed=bool(closed),
         attempts=tuple(dict.fromkeys((*first.attempts, *other.attempts))),
-        host=first.host if first.host.gpus else other.host if other.host.gpus else first.host,
+        host=max(
+            (first.host, other.host), key=lambda host: (bool(host.gpus), host.gpu_count is not None)
+        ),
         boot=first.boot or other.boot,
         waits=_waits_of(first, other),
         changes=_once(first.changes, other.changes),
@@ -422,8 +477,101 @@ def _once(mine: tuple[RecordT, ...], more: tuple[RecordT, ...]) -> tuple[RecordT
     return tuple(kept.values())
 
 
+def _repeated(left: list[Attempt], file: str) -> Problem:
+    """Return what is said of the attempts of one file that were already read from ``file``."""
+    first = left[0]
+    if len(left) == 1:
+        return Problem(
+            f"{first.source.name}:{first.source.line}",
+            msg("attempt {attempt} was already read from {file}", attempt=first.id, file=file),
+            msg("nothing to do: it counts once"),
+        )
+    return Problem(
+        first.source.name,
+        msg(
+            "{count} attempts were already read from {file}; they count once",
+            count=len(left),
+            file=file,
+        ),
+        msg("nothing to do"),
+    )
+
+
+def _at_least(attempt: Attempt, duration_s: float | None) -> Attempt:
+    """Return an attempt without an end as lasting at least ``duration_s``."""
+    if duration_s is None or (attempt.duration_s or 0.0) >= duration_s:
+        return attempt
+    return msgspec.structs.replace(attempt, duration_s=duration_s)
+
+
+class _Part(msgspec.Struct):
+    """What is left of a phase without the phases inside it. ``spans``: relative seconds."""
+
+    process: str
+    name: str
+    seconds: float
+    start: float | None
+    end: float
+    spans: list[tuple[float, float]]
+
+
+def _parts(phases: Iterable[Phase]) -> list[_Part]:
+    """Return of each phase of known length what belongs to none of the phases inside it."""
+    known = list(phases)
+    zero = min((phase.started_at for phase in known if phase.started_at), default=None)
+    parts: list[_Part] = []
+    for phase in known:
+        if phase.duration_s is None:
+            continue
+        start = None
+        if zero is not None and phase.started_at is not None:
+            start = (phase.started_at - zero).total_seconds()
+        end = (start or 0.0) + phase.duration_s
+        spans = [] if start is None else [(start, end)]
+        process = phase.key.partition("-")[0]
+        parts.append(_Part(process, phase.name, phase.duration_s, start, end, spans))
+    dated = [part for part in parts if part.start is not None]
+    open_parts: dict[str, list[_Part]] = {}
+    for part in sorted(dated, key=lambda part: (part.start or 0.0, -part.end)):
+        start = part.start or 0.0
+        stack = open_parts.setdefault(part.process, [])
+        while stack and (stack[-1].end <= start or stack[-1].end + NESTING_SLACK_S < part.end):
+            stack.pop()
+        if stack:
+            outer = stack[-1]
+            # Of the inner phase, what does not hang over the end of the outer one.
+            within_s = part.seconds - max(0.0, part.end - outer.end)
+            outer.seconds = max(0.0, outer.seconds - max(0.0, within_s))
+            begin, end = outer.spans.pop()
+            outer.spans += [(begin, start), (min(part.end, end), end)]
+        stack.append(part)
+    return parts
+
+
+def _total_s(parts: list[_Part]) -> float:
+    """Return the seconds of all parts; what several processes did at one time counts once."""
+    total_s = sum(part.seconds for part in parts)
+    by_process: dict[str, list[tuple[float, float]]] = {}
+    for part in parts:
+        by_process.setdefault(part.process, []).extend(part.spans)
+    if len(by_process) < 2:
+        return total_s
+    together = _union_s(span for spans in by_process.values() for span in spans)
+    return total_s - max(0.0, sum(map(_union_s, by_process.values())) - together)
+
+
+def _union_s(spans: Iterable[tuple[float, float]]) -> float:
+    total_s, reached = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total_s += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return total_s
+
+
 def _with_fragment(attempt: Attempt, fragment: Fragment) -> Attempt:
     """Add what a child process wrote, leaving out what the attempt already has."""
+    if attempt.end_source is None and attempt.began and fragment.last_seen:
+        attempt = _at_least(attempt, attempt.began.seconds_to(fragment.last_seen))
     return msgspec.structs.replace(
         attempt,
         software=_with_torch(attempt.software, fragment.software),

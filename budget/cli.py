@@ -64,7 +64,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--as-of",
         metavar="DATE",
-        help="Judge as of this day (default: today). A date pinned in the project wins.",
+        help="Judge as of this day (default: today). It wins over a day pinned in the project.",
     )(command)
 
 
@@ -213,7 +213,7 @@ def _assess(
         _complain(problem for log in read for problem in log.problems)
     sound = given.settle(document)
     assert document is not None  # else it would have ended
-    result = workflow.assess(sound, read, given.day)
+    result = workflow.assess(sound, read, given.day, asked=as_of is not None)
     _complain(result.measurements.problems)
     _complain(workflow.quote_problems(document, project, result))
     if read and all(map(_gave_nothing, read)):

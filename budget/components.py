@@ -12,7 +12,7 @@ from budget.attempts import Attempt, unattributed_s
 from budget.conditions import disagreement
 from budget.figures import Figure, Input, Source, State, exact, missing, not_applicable, total
 from budget.messages import Message, Quantity, msg
-from budget.prediction import predict_total
+from budget.prediction import Prediction, predict_total
 from budget.project import Block, Policy, Project, WaitReason
 
 Component = Literal["prepare", "load", "run", "unattributed", "retry", "wait"]
@@ -173,25 +173,35 @@ def remaining_hours(
     )
     if prediction is None:
         return missing("h", _not_recorded(basis, name))
+    # How far sessions differ counts once per session: without their number there is no range.
+    planned = basis.sessions is not None
+    low, high = (prediction.low, prediction.high) if planned else (None, None)
     return Figure(
         value=prediction.mid / 3600,
-        low=None if prediction.low is None else prediction.low / 3600,
-        high=None if prediction.high is None else prediction.high / 3600,
+        low=None if low is None else low / 3600,
+        high=None if high is None else high / 3600,
         unit="h",
         state=State.MEASURED,
         n=prediction.n,
         k=prediction.k,
-        why=_grade(prediction.n, prediction.k, basis.policy),
-        formula=msg(
-            "{repeats} x mean of {n} measured in {k} sessions, {level} prediction of the "
-            "total over {planned} planned sessions",
-            repeats=repeats,
-            n=prediction.n,
-            k=prediction.k,
-            level=Quantity(basis.policy.range_level, "share"),
-            planned=basis.sessions or 1,
-        ),
+        why=_grade(prediction.n, prediction.k, basis.policy)
+        if basis.sessions is not None or prediction.n == 1
+        else msg("no range: say in how many sessions the runs are done"),
+        formula=_formula(basis, prediction, repeats, ranged=low is not None),
         sources=sources,
+    )
+
+
+def _formula(basis: Basis, prediction: Prediction, repeats: int, *, ranged: bool) -> Message:
+    counts = {"repeats": repeats, "n": prediction.n, "k": prediction.k}
+    if not ranged:
+        return msg("{repeats} x mean of {n} measured in {k} sessions", **counts)
+    return msg(
+        "{repeats} x mean of {n} measured in {k} sessions, {level} prediction of the total over "
+        "{planned} planned sessions",
+        level=Quantity(basis.policy.range_level, "share"),
+        planned=basis.sessions,
+        **counts,
     )
 
 

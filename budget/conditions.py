@@ -104,13 +104,6 @@ def _gpu_names(attempt: Attempt) -> str | None:
     return ", ".join(names) or None
 
 
-def _gpu_count(attempt: Attempt) -> int | None:
-    """Return the GPUs of the host; None when the log could not list any and does not know why."""
-    if attempt.host.gpus:
-        return len(attempt.host.gpus)
-    return 0 if attempt.host.gpus_why is not None else None
-
-
 def _cuda(attempt: Attempt) -> str | None:
     """Return the CUDA the process had; a torch that names none was built without it."""
     if attempt.software is None or attempt.software.torch is None:
@@ -129,12 +122,9 @@ def _gpu_only(values: Callable[[Block, Environment | None, Attempt], Values]) ->
     return lambda b, e, a: values(b, e, a) if _has_gpus(e, a) else None
 
 
-def _mig(_: Block, environment: Environment | None, attempt: Attempt) -> Values | None:
+def _mig(_: Block, environment: Environment | None, attempt: Attempt) -> Values:
     wanted = environment.mig_profile if environment else None
-    found = next((gpu.mig_profile for gpu in attempt.host.gpus if gpu.mig_profile), None)
-    if wanted is None and found is None:
-        return None  # the probe lists a partition where there is one
-    return wanted or "whole device", found or "whole device"
+    return wanted, next((gpu.mig_profile for gpu in attempt.host.gpus if gpu.mig_profile), None)
 
 
 MUST_AGREE: tuple[Field, ...] = (
@@ -143,9 +133,9 @@ MUST_AGREE: tuple[Field, ...] = (
     Field("input tokens", lambda b, e, a: (b.condition.input_tokens, a.intended.input_tokens)),
     Field("output tokens", lambda b, e, a: (b.condition.output_tokens, a.intended.output_tokens)),
     Field("batch size", lambda b, e, a: (b.condition.batch_size, a.intended.batch_size)),
-    Field("number of GPUs", lambda b, e, a: (e and e.gpu_count, _gpu_count(a))),
+    Field("number of GPUs", lambda b, e, a: (e and e.gpu_count, a.host.gpu_count)),
     Field("GPU", _gpu_only(lambda b, e, a: (e and e.gpu, _gpu_names(a)))),
-    Field("MIG profile", _mig),
+    Field("MIG profile", _mig, dispensable=True),
     Field("memory in bytes", lambda b, e, a: _memory(e, a), near),
     Field(
         "torch",

@@ -10,11 +10,14 @@ import msgspec
 
 from budget.costs import Need, Scenario
 from budget.facts import Facts, Verdict
+from budget.figures import State
 from budget.headlines import HEADLINES, RENTING, Case
 from budget.messages import Message, Quantity, msg
 from budget.needs import missing_needs
 from budget.project import Block
+from budget.quotes import TAX, VERIFIED
 from budget.readiness import Hold, held_blocks, known_part, ready_blocks, remaining_of
+from budget.rental import by_blocks
 from budget.scenarios import Check, comparison, within_cap, within_deadline
 from budget.totals import Total, Totals, campaign_to_come, totals, unpriced
 
@@ -109,10 +112,11 @@ def _approve(case: Case, headline: str, text: Message, hold: Sequence[Hold]) -> 
     hours = _approved_hours(case)
     if hours is None:
         return msg("Approve nothing yet: the hours of {blocks} are missing", blocks=blocks)
+    price = _approved_cost(case)
     values = {
         "hours": hours,
         "machines": tuple(dict.fromkeys(_label(case, block) for block in case.go)),
-        "blocks": blocks,
+        "blocks": blocks if price is None else msg("{blocks}: {price}", blocks=blocks, price=price),
     }
     if headline == "rent-for-the-campaign":
         return msg(
@@ -148,6 +152,32 @@ def _approved_hours(case: Case) -> Message | None:
         if not item.figure.known
     ]
     return msg("{hours} ({parts} not counted)", hours=hours, parts=tuple(dict.fromkeys(lacking)))
+
+
+def _approved_cost(case: Case) -> Message | None:
+    """Return the price of what may go, with tax in or out; None where nothing is rented.
+
+    Without a usable quote it says that there is no amount, never a number.
+    """
+    facts, names = case.facts, {block.id for block in case.go}
+    if not case.rented:
+        return None
+    chosen = msgspec.structs.replace(
+        facts.project, blocks=tuple(item for item in facts.project.blocks if item.id in names)
+    )
+    scenario = by_blocks(chosen, {item.block: item for item in facts.estimates}, facts.as_of)
+    cost = scenario.total
+    if cost.upper is None:
+        return msg("no amount: a usable quote or an hour is missing")
+    taxes = tuple(
+        dict.fromkeys(
+            remark for line in scenario.lines for remark in line.remarks if remark in TAX.values()
+        )
+    )
+    amount = msg("up to {amount}", amount=Quantity(cost.upper, cost.unit))
+    if cost.state is State.EXAMPLE:
+        amount = msg("{amount} (example)", amount=amount)
+    return msg("{amount}, {taxes}", amount=amount, taxes=taxes) if taxes else amount
 
 
 def _label(case: Case, block: Block) -> str:
@@ -201,5 +231,18 @@ def _remarks(case: Case, scenario: Scenario | None, renting: bool) -> tuple[Mess
                 )
             )
     if scenario is not None:
+        # What an amount holds stands beside it: tax, host, rounding of the billed time.
+        said: dict[Message, list[str]] = {}
+        for line in scenario.lines:
+            for remark in line.remarks:
+                if remark.text == VERIFIED:
+                    continue  # said above, for every quote that counts
+                names = said.setdefault(remark, [])
+                if line.quote is not None and line.quote not in names:
+                    names.append(line.quote)
+        remarks.extend(
+            msg("{quotes}: {remark}", quotes=tuple(names), remark=remark) if names else remark
+            for remark, names in said.items()
+        )
         remarks.extend(scenario.remarks)
     return tuple(dict.fromkeys(remarks))

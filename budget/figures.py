@@ -154,7 +154,9 @@ def total(inputs: Sequence[Input], unit: str, formula: Message) -> Figure:
         Input(item.name, item.figure.part) for item in lacking if item.figure.part is not None
     ]
     part = None
-    if partial:
+    # A credit without what it is taken from says nothing (a resale without the purchase).
+    credit = any(item.figure.value is not None and item.figure.value < 0 for item in partial)
+    if partial and not credit:
         part = msgspec.structs.replace(
             _sum_known(partial, unit, formula),
             why=msg("without: {parts}", parts=reasons),

@@ -166,7 +166,7 @@ def compare_durable(case: Case) -> Message | None:
 
 def rent_for_the_campaign(case: Case) -> Message | None:
     """The work is unsettled and the need ends with the campaign."""
-    if not case.unstable or not need_ends(case.facts):
+    if not case.unstable or case.outcome("continuity") != "fail" or not need_ends(case.facts):
         return None
     return msg(
         "Rent for the campaign, in stages: {blocks}; buy nothing",
@@ -182,19 +182,10 @@ def rent_by_blocks(case: Case) -> Message | None:
     if own:
         return msg(
             "Rent by blocks: {blocks}; run {own} on the hardware at hand",
-            blocks=few(case.rented),
+            blocks=case.rented,
             own=own,
         )
-    return msg("Rent by blocks: {blocks}", blocks=few(case.rented))
-
-
-MOST_NAMES = 4
-"""A headline names up to this many blocks; the sentence to copy below it names all."""
-
-
-def few(names: tuple[str, ...]) -> tuple[str, ...] | Message:
-    """Return the names, or how many they are where a headline could not be read any more."""
-    return names if len(names) <= MOST_NAMES else msg("{count} blocks", count=len(names))
+    return msg("Rent by blocks: {blocks}", blocks=case.rented)
 
 
 HEADLINES: tuple[tuple[str, Callable[[Case], Message | None]], ...] = (

@@ -63,7 +63,7 @@ def _of_rules(verdicts: Sequence[Verdict]) -> Iterable[Need]:
             continue
         reason = verdict.because[-1]
         if verdict.rule == "load-stability":
-            if verdict.block in measured:
+            if verdict.block in measured and verdict.cause != "unmeasured":
                 groups.setdefault((verdict.rule, reason.text), []).append(verdict)
         elif verdict.rule == "representative-run":
             # Trials are asked for together; a log or a plan that lacks something is not a trial.

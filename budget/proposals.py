@@ -10,7 +10,7 @@ import re
 
 import msgspec
 
-from budget.attempts import Attempt, Host, Measurements
+from budget.attempts import Attempt, Measurements
 from budget.conditions import match, version_text
 from budget.project import Block, Condition, Environment, Kind, Project
 from budget.spending import environments_of
@@ -79,7 +79,7 @@ def _with_environment(project: Project, attempt: Attempt) -> Project:
         label=label,
         os=host.os,
         gpu=gpu.name if gpu else None,
-        gpu_count=_gpu_count(host),
+        gpu_count=host.gpu_count,
         gpu_memory_bytes=gpu.memory_bytes if gpu else None,
         mig_profile=gpu.mig_profile if gpu else None,
         driver=host.driver,
@@ -99,7 +99,7 @@ def _with_block(project: Project, attempt: Attempt) -> Project:
         kind=KINDS.get(label, "reference"),
         status="chosen",
         environment=_place(project, attempt),
-        gpus=_gpu_count(attempt.host),
+        gpus=attempt.host.gpu_count,
         condition=condition,
     )
     return msgspec.structs.replace(project, blocks=(*project.blocks, block))
@@ -115,10 +115,6 @@ def _condition(attempt: Attempt) -> Condition:
         batch_size=intended.batch_size,
         parameters=dict(intended.parameters),
     )
-
-
-def _gpu_count(host: Host) -> int | None:
-    return len(host.gpus) if host.gpus or host.gpus_why else None
 
 
 def _slug(text: str) -> str:

@@ -39,6 +39,16 @@ UNITS: dict[QuoteKind, tuple[QuoteUnit, ...]] = {
 """Units in which each kind can be charged; kinds that stand elsewhere are not restricted."""
 
 
+VERIFIED = msg("verified {age} ago: verify again at booking").text
+"""The remark that every usable quote carries."""
+TAX: dict[str, Message] = {
+    "included": msg("tax included"),
+    "excluded": msg("tax not included"),
+    "unknown": msg("whether tax is included is unknown"),
+}
+"""What stands beside every amount about tax."""
+
+
 class Usability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a quote may be used; every reason why not, and what to know beside its price."""
 
@@ -302,14 +312,8 @@ def _remarks(quote: Quote, project: Project, as_of: date) -> tuple[Message, ...]
         remarks.append(msg("example quote: not a price that anybody offered"))
     if quote.verified_on and quote.verified_on <= as_of:
         age = Quantity((as_of - quote.verified_on).days, "days")
-        remarks.append(msg("verified {age} ago: verify again at booking", age=age))
-    remarks.append(
-        {
-            "included": msg("tax included"),
-            "excluded": msg("tax not included"),
-            "unknown": msg("whether tax is included is unknown"),
-        }[quote.holds.tax]
-    )
+        remarks.append(msg(VERIFIED, age=age))
+    remarks.append(TAX[quote.holds.tax])
     if quote.kind in PLACED_KINDS:
         remarks.append(
             {

@@ -33,16 +33,21 @@ def contingency(
     if not good:
         return missing("h", msg("no successful attempt to relate failures to"))
     if not failed:
-        bound = none_failed_bound(good)
-        return missing(
-            "h",
-            msg(
-                "0 of {n} failed, which still allows {share} failures; what one "
-                "would cost was not seen",
-                n=good,
-                share=Quantity(bound, "share"),
-            ),
+        why = msg(
+            "0 of {n} failed, which still allows {share} failures; what one would cost was not "
+            "seen",
+            n=good,
+            share=Quantity(none_failed_bound(good), "share"),
         )
+        others = sum(1 for item in basis.attempts if item.outcome != "ok")
+        if others:
+            why = msg(
+                "{why} (not counted: {count} that failed before the run, were interrupted, or "
+                "whose cause was removed)",
+                why=why,
+                count=others,
+            )
+        return missing("h", why)
     costs = [attempt.duration_s for attempt in failed if attempt.duration_s is not None]
     if not costs:
         return missing("h", msg("the failed attempts have no duration"))
@@ -77,7 +82,7 @@ def rated_failures(
     return [
         item
         for item in attempts
-        if item.outcome != "ok" and item.reached_run and not cause_removed(item, good, reliefs)
+        if item.outcome == "failed" and item.reached_run and not cause_removed(item, good, reliefs)
     ]
 
 

@@ -78,8 +78,8 @@ def spending(
             why = None if session.closed else msg("not closed: at least this long")
             figure = exact(reserved / 3600, "h", State.MEASURED, session.source, why=why)
         hours.append(Input(name, figure))
-        gpus = len(session.host.gpus)
-        if gpus == 0 and session.host.gpus_why is None:
+        gpus = session.host.gpu_count
+        if gpus is None:
             used = missing("gpu-hour", msg("the log does not say whether the machine has GPUs"))
         elif gpus == 0:
             used = not_applicable("gpu-hour", msg("not applicable: the machine has no GPU"))
@@ -140,10 +140,17 @@ def spent_hours(
         for phase in ("prepare", "load", "run"):
             add(phase, attempt.phase_s(phase) or 0.0, attempt)
         add("unattributed", unattributed_s(attempt), attempt)
+    marked = {phase.name for item in (*serving, *meant) for phase in item.phases}
+    ran = any(item.outcome == "ok" for item in (*serving, *meant))
+    unmarked = {"prepare", "load", "run"} - marked if ran else set()
     figures: dict[Component, Figure] = {}
     for name in COMPONENTS:
         if name == "wait":
             figures[name] = not_applicable("h", msg("waits are measured per session"))
+        elif name in unmarked and not seconds[name]:
+            figures[name] = not_applicable(
+                "h", msg("not separated: no attempt recorded this phase, its time is unattributed")
+            )
         elif unknown:
             figures[name] = missing(
                 "h", msg("no duration in the log of {attempts}", attempts=tuple(unknown))

@@ -7,12 +7,13 @@ from decimal import Decimal
 
 import msgspec
 
+from budget.billing import billed_figure
 from budget.costs import Need, Scenario, currency_of, sum_of
 from budget.facts import Facts
 from budget.figures import Figure, Input, State, exact, missing, not_applicable, product, total
 from budget.messages import msg
 from budget.project import Environment
-from budget.quotes import applicable, choose, machine_hour_rate
+from budget.quotes import Rate, applicable, choose, machine_rate
 from budget.readiness import remaining_of, sum_of_blocks, undetermined
 from budget.rental import rent_need
 from budget.reservation import continuous
@@ -164,7 +165,7 @@ def _spent_cost(facts: Facts, unit: str) -> Figure:
         return missing(unit, NOTHING)
     result = total(lines, unit, msg("sum over the sessions"))
     if result.known and result.value:
-        why = msg("reserved hours at the quoted rate; no bill has been read")
+        why = msg("billed time at the quoted rate; no bill has been read")
         return msgspec.structs.replace(result, why=why)
     return result
 
@@ -182,16 +183,16 @@ def _cost_of(facts: Facts, session: SessionHours, unit: str) -> Figure:
         return missing(
             unit, msg("no usable quote for {label}", label=environment.label or environment.id)
         )
-    hours = exact(session.reserved_h, "h", State.MEASURED)
+    billed = billed_figure(exact(session.reserved_h, "h", State.MEASURED), rate, 1)
     return product(
-        Input(msg("reserved hours"), hours),
-        Input(msg("rate"), rate),
+        Input(msg("billed time"), billed),
+        Input(msg("rate"), rate.price),
         unit,
-        msg("reserved hours x rate; no bill has been read"),
+        msg("billed time x rate; no bill has been read"),
     )
 
 
-def _rate(facts: Facts, environment: Environment) -> Figure | None:
+def _rate(facts: Facts, environment: Environment) -> Rate | None:
     usable, _ = applicable(facts.project, environment.id, "on-demand", facts.as_of)
     chosen = choose(usable)
-    return machine_hour_rate(chosen.quote, environment) if chosen else None
+    return machine_rate(chosen.quote, environment) if chosen else None

@@ -139,18 +139,26 @@ class Wording:
                 return self.text(figure.why or lead)  # the reason itself begins with the word
             return f"{lead}: {self.text(figure.why)}"
         text = self.quantity(figure.value, figure.unit)
-        if figure.ranged and figure.low != figure.high:
+        if self.range(figure):
             text += f" ({self.range(figure)})"
-        if figure.n is not None:
-            counts = f"n = {figure.n}" + (f", k = {figure.k}" if figure.k is not None else "")
-            text += f", {counts}"
-        return text
+        counts = self.counts(figure)
+        return f"{text}, {counts}" if counts else text
+
+    def counts(self, figure: Figure) -> str:
+        """Return the units and sessions behind a figure, an empty text where it has none."""
+        if figure.n is None:
+            return ""
+        if figure.k is None:
+            return filled(self.translate("n = {n}"), {"n": str(figure.n)})
+        return filled(self.translate("n = {n}, k = {k}"), {"n": str(figure.n), "k": str(figure.k)})
 
     def range(self, figure: Figure) -> str:
-        """Return the range in the unit of its upper end, or an empty text without one."""
+        """Return the range, or an empty text without one or where both ends read alike."""
         if not figure.ranged or figure.low == figure.high:
             return ""
         low, high = (self.quantity(end, figure.unit) for end in (figure.low, figure.high))
+        if low == high:
+            return ""
         return filled(self.translate("{low} to {high}"), {"low": low, "high": high})
 
     def source(self, source: Source) -> str:

@@ -44,6 +44,7 @@ __all__ = [
     "Problem",
     "Receipt",
     "Threshold",
+    "Unreadable",
     "add_files",
     "assess",
     "assign",
@@ -120,9 +121,14 @@ def read_logs(files: Iterable[tuple[str, bytes]]) -> tuple[ImportedLog, ...]:
     return tuple(importers.read(name, data) for name, data in files)
 
 
-def assess(project: Project, logs: Sequence[ImportedLog], as_of: date) -> Assessment:
-    """Draw every conclusion from a project and its logs. A pinned ``as_of`` of the project wins."""
-    day = project.as_of or as_of
+def assess(
+    project: Project, logs: Sequence[ImportedLog], as_of: date, *, asked: bool = False
+) -> Assessment:
+    """Draw every conclusion from a project and its logs.
+
+    A day pinned in the project replaces the default day; one that somebody ``asked`` for wins.
+    """
+    day = as_of if asked else project.as_of or as_of
     measurements = combine(logs)
     services = serve(project, measurements)
     estimates = estimate(project, measurements, services)
@@ -153,9 +159,22 @@ _PARSED: dict[tuple[str, str], ImportedLog] = {}
 _MOST_PARSED = 500
 
 
-def open_project(store: Store, project_id: str) -> Opened | None:
-    """Return the newest state of a project with its logs read, or None when there is none."""
-    revision = store.newest(project_id)
+class Unreadable(ValueError):
+    """A kept document that this version cannot read; ``problems`` says where."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("; ".join(item.where for item in problems))
+        self.problems = tuple(problems)
+
+
+def open_project(store: Store, project_id: str, number: int | None = None) -> Opened | None:
+    """Return a project with its logs read, or None when there is none.
+
+    It is the newest revision, or revision ``number``: what a reader sees stays the basis of what
+    they save, whatever others save meanwhile. Raises ``Unreadable``.
+    """
+    revision = store.revision(project_id, number) if number is not None else None
+    revision = revision or store.newest(project_id)
     if revision is None:
         return None
     document = documents.read(revision.document.encode(), project_id)
@@ -169,7 +188,7 @@ def open_project(store: Store, project_id: str) -> Opened | None:
             _PARSED[key] = importers.read(file.name, store.read_log(file.hash))
         logs.append(_PARSED[key])
     if document.project is None:
-        raise ValueError("; ".join(item.where for item in document.problems))
+        raise Unreadable(document.problems)
     return Opened(
         id=project_id,
         revision=revision,
@@ -372,7 +391,7 @@ def since_last(store: Store, opened: Opened, result: Assessment) -> tuple[Messag
     document = documents.read(before.document.encode(), opened.id) if before else None
     if before is None or document is None or document.project is None:
         return ()
-    earlier = assess(document.project, opened.logs, result.as_of)
+    earlier = assess(document.project, opened.logs, result.as_of, asked=True)
     found = []
     if earlier.decision.headline_text != result.decision.headline_text:
         found.append(msg("the headline was: {headline}", headline=earlier.decision.headline_text))

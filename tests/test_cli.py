@@ -337,11 +337,13 @@ def test_the_day_decides_whether_a_quote_is_still_valid(plan: Path, log: Path) -
     assert loaded(valid)["totals"]["spent"]["cost"] != loaded(late)["totals"]["spent"]["cost"]
 
 
-def test_a_day_pinned_in_the_project_wins(plan: Path, log: Path) -> None:
+def test_a_day_pinned_in_the_project_counts_unless_another_is_asked_for(
+    plan: Path, log: Path
+) -> None:
     plan.write_text(plan.read_text() + "as_of: 2026-12-02\n", encoding="utf-8")
-    result = call("decide", plan, log, "--as-of", "2027-01-02", "--json")
-    assert loaded(result)["as_of"] == "2026-12-02"
-    assert result.stderr == ""
+    assert loaded(call("decide", plan, log, "--json"))["as_of"] == "2026-12-02"
+    asked = call("decide", plan, log, "--as-of", "2027-01-02", "--json")
+    assert loaded(asked)["as_of"] == "2027-01-02"
 
 
 def test_decide_prints_the_keys_of_its_interface(plan: Path, log: Path) -> None:

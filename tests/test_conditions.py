@@ -65,7 +65,6 @@ def test_an_attempt_of_the_planned_condition_matches():
         (intended(parameters={"ratio": "0.31"}), "ratio"),
         (attempt(host=replace(GPU_HOST, gpus=(H100, H100))), "number of GPUs"),
         (on(name="NVIDIA A100-SXM4-80GB"), "GPU"),
-        (on(mig_profile="1g.10gb"), "MIG profile"),
         (on(memory_bytes=60 * GIB), "memory in bytes"),
         (with_(torch="2.12.0"), "torch"),
         (with_(cuda="12.4"), "CUDA"),
@@ -127,6 +126,12 @@ def test_silence_of_both_sides_on_torch_is_no_obstacle_but_silence_of_one_is():
     assert outcome(bare, environment=replace(RENTED, torch=None, cuda=None)).outcome == "match"
     assert outcome(bare, environment=RENTED).outcome == "unknown"
     assert outcome(attempt(), environment=replace(RENTED, torch=None)).outcome == "unknown"
+
+
+def test_a_partition_that_only_one_side_states_cannot_be_told_to_agree():
+    part = on(mig_profile="1g.10gb")
+    assert outcome(part, environment=RENTED).outcome == "unknown"
+    assert outcome(part, environment=replace(RENTED, mig_profile="2g.20gb")).outcome == "differs"
 
 
 def test_a_library_of_the_method_must_agree_and_others_need_not():

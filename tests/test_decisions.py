@@ -258,9 +258,13 @@ def test_the_sentence_to_copy_names_hours_machine_blocks_and_what_comes_later():
         item.remaining_h.high
         for item in assess(plan, *MEASURED, *runs(*STEADY, prefix="c", intended=wide)).estimates[:2]
     )
+    cost = sum(  # each block's upper end at 2.50 an hour, no rounding stated
+        Decimal(repr(item.remaining_h.high)) * Decimal("2.50")
+        for item in assess(plan, *MEASURED, *runs(*STEADY, prefix="c", intended=wide)).estimates[:2]
+    )
     assert words(found.approve) == (
-        f"Approve now: up to {hours:.4g} h on one H100 for reference, comparison; "
-        "decide again after longer"
+        f"Approve now: up to {hours:.4g} h on one H100 for reference, comparison: "
+        f"up to {cost} EUR, tax not included; decide again after longer"
     )
 
 

@@ -57,6 +57,6 @@ def test_a_unit_has_the_range_of_the_estimate_only_where_runs_are_planned(planne
     found = readings.run_per_unit(block, combine(logs), item)
     measured = [value for group in item.run_s for value in group]
     assert found.value == pytest.approx(sum(measured) / len(measured))
-    assert (found.n, found.k, found.ranged) == (4, 1, ranged)
+    assert (found.n, found.k, found.ranged) == (8, 2, ranged)
     if ranged:
         assert found.low * 200 / 3600 == pytest.approx(item.remaining["run"].low)

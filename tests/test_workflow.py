@@ -191,9 +191,11 @@ def test_a_person_assigns_and_takes_it_back():
     assert back == project()
 
 
-def test_a_pinned_day_wins_over_the_day_that_was_asked_for():
+def test_a_pinned_day_replaces_today_but_not_the_day_that_was_asked_for():
     plan = project(as_of=date(2027, 1, 2))
-    assert assess(plan, as_of=date(2027, 5, 1)).as_of == date(2027, 1, 2)
+    days = [workflow.assess(plan, (), date(2027, 5, 1), asked=asked).as_of
+            for asked in (False, True)]  # fmt: skip
+    assert days == [date(2027, 1, 2), date(2027, 5, 1)]
 
 
 def test_removing_all_quotes_removes_every_amount_and_adds_the_reason():

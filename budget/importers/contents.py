@@ -27,6 +27,12 @@ UPLOAD_A_LOG = msg("upload the log that `probe end` wrote (its name ends in .jso
 
 def describe(name: str, data: bytes) -> Problem:
     """Return the problem that says what ``data`` is instead of a log, and what to do next."""
+    if not data:
+        return Problem(
+            name,
+            msg("nothing was written in it: was the disk full?"),
+            msg("see in the log folder whether the probe wrote anything, and upload that file"),
+        )
     if not data.strip(b" \t\r\n\x00" + codecs.BOM_UTF8):
         return Problem(
             name,

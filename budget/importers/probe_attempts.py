@@ -14,6 +14,7 @@ from budget.messages import Quantity, msg
 RecordT = TypeVar("RecordT", bound=Record)
 INSIDE = ("phase.start", "phase.end", "call", "environment", "error", "result")
 """Events that a process inside an attempt may write; its fragment holds them."""
+INNER_LAYERS = ("api", "hook")
 
 # Clocks of two processes and rounding may differ a little; more is a wrong unit.
 PHASE_SLACK = 1.02
@@ -37,7 +38,8 @@ def read_attempts(trail: Trail) -> tuple[tuple[Attempt, ...], tuple[Fragment, ..
         writers: dict[int | None, list[Entry]] = {}
         mine: list[Entry] = []
         for entry in entries:
-            if entry.event not in INSIDE:
+            alive = entry.event == "session.start" and _layer(trail, entry) in INNER_LAYERS
+            if entry.event not in INSIDE and not alive:
                 continue
             if start is None or entry.pid != start.pid or _layer(trail, entry) == "api":
                 writers.setdefault(entry.pid, []).append(entry)
@@ -95,6 +97,7 @@ def _attempt(trail: Trail, start: Entry, end: Entry | None, entries: list[Entry]
         failures=own.failures,
         results=own.results,
         retry_of=fields.text("retry_of"),
+        began=trail.sign([start]),
         source=start.source,
         end_source=end.source if end else None,
     )
@@ -111,6 +114,7 @@ def _fragment(trail: Trail, attempt: str, entries: list[Entry]) -> Fragment:
         calls=tuple(_call(entry) for entry in entries if entry.event == "call"),
         failures=_known(_failure(entry) for entry in entries if entry.event == "error"),
         results=_known(_result(entry) for entry in entries if entry.event == "result"),
+        last_seen=trail.sign(entries) if entries else None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from budget.attempts import Host
+from budget.attempts import Host, Sign
 from budget.figures import Source
 from budget.importers import records
 from budget.importers.fields import Fields
@@ -85,15 +85,17 @@ class Trail:
 
         Monotonic clocks are compared within one boot only; times of day jump when a clock is set.
         """
-        boot = self.writer(start).boot
-        one_clock = start.pid == end.pid or (boot is not None and boot == self.writer(end).boot)
-        if one_clock and start.mono_ns is not None and end.mono_ns is not None:
-            span = (end.mono_ns - start.mono_ns) / 1e9
-            if span >= 0:
-                return span
-        if start.at is None or end.at is None or end.at < start.at:
-            return None
-        return (end.at - start.at).total_seconds()
+        return self.sign([start]).seconds_to(self.sign([end]))
+
+    def sign(self, entries: list[Record]) -> Sign:
+        """Return the last sign of life in the records of one process."""
+        first = entries[0]
+        return Sign(
+            at=max((entry.at for entry in entries if entry.at is not None), default=None),
+            mono_ns=max((e.mono_ns for e in entries if e.mono_ns is not None), default=None),
+            boot=self.writer(first).boot,
+            pid=first.pid,
+        )
 
 
 def gather(name: str, data: bytes, findings: Findings) -> Trail:

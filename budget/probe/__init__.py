@@ -39,15 +39,16 @@ def _measured() -> bool:
 def phase(name: str) -> ContextManager[None]:
     """Measure a `with` block as the phase `prepare`, `load` or `run`.
 
-    An exception passes through unchanged and is recorded. Raises ValueError for another name,
-    also outside `probe run`, so that a misspelling shows before the host is paid for.
+    An exception passes through unchanged and is recorded. Another name is not recorded, which is
+    said once on stderr.
     """
-    if name not in PHASES:
-        raise ValueError("a phase is one of {}, not {!r}".format(", ".join(PHASES), name))
     if not _measured():
         return _UNMEASURED
-    from .api import Phase
+    from .api import Phase, refuse_phase
 
+    if name not in PHASES:
+        refuse_phase(name, PHASES)
+        return _UNMEASURED
     return Phase(name)
 
 

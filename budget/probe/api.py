@@ -1,7 +1,8 @@
 """The layer inside the measured program: phases, calls, results, errors.
 
 Nothing here may disturb that program: it imports nothing of it, resets no counter, keeps no
-exception alive, and whatever fails is said once on stderr.
+exception alive, and whatever fails is said once on stderr. A record that cannot be made is lost
+alone; a file that cannot be written loses all further ones.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import re
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from . import host, memory
-from .log import Log, say
+from .log import Log, encode, plain, say
 from .secrets import clean
 from .session import ATTEMPT_VARIABLE, FOLDER_VARIABLE, SESSION_VARIABLE, STATE
 
@@ -34,6 +35,10 @@ class Cuda(NamedTuple):
     reserved_peak: int
 
 
+class Unwritable(Exception):
+    """The file of this process cannot be opened or written."""
+
+
 class State:
     """What this process has told the log so far."""
 
@@ -42,6 +47,7 @@ class State:
         self.lock = threading.RLock()
         self.log: Optional[Log] = None
         self.failed = False
+        self.said: Set[str] = set()
         self.phases: List["Phase"] = []
         self.environment_written = False
         self.error_written: Optional[Tuple[int, str]] = None
@@ -87,7 +93,8 @@ class Phase:
 
     def _end(self, duration_s: float, failure: Optional[BaseException], good: bool) -> None:
         if failure is not None:
-            self._write_error(failure)
+            error = failure
+            _guard(lambda: self._write_error(error))
         entries = [_host_entry(self._resident, memory.own()), *_cuda_entries(self._cuda, _cuda())]
         _write(
             "phase.end",
@@ -147,22 +154,51 @@ def record_result(
     _guard(write)
 
 
+def refuse_phase(name: Any, known: Tuple[str, ...]) -> None:
+    """Say that a phase of another name is not recorded; a loop over one says it once."""
+    _guard(
+        lambda: _say_once(
+            "phase {} is not one of {}: not recorded".format(
+                " ".join(str(name).split())[:SIGNATURE_CHARACTERS], ", ".join(known)
+            )
+        )
+    )
+
+
+def _say_once(text: str) -> None:
+    if text not in _state.said:
+        _state.said.add(text)
+        say(text)
+
+
 def _guard(step: Callable[[], None]) -> None:
     if _state.failed:
         return
     try:
         step()
-    except Exception as problem:
+    except Unwritable as problem:
         _state.failed = True
-        reason = getattr(problem, "strerror", None) or type(problem).__name__
-        say("the measured program's own records are lost from here on ({})".format(reason))
+        say("the measured program's own records are lost from here on ({})".format(problem))
+    except Exception as problem:
+        _say_once(
+            "a record of the measured program cannot be written and is left out ({})".format(
+                type(problem).__name__
+            )
+        )
 
 
 def _write(event: str, fields: Dict[str, Any]) -> None:
+    # a value that cannot be encoded shows here, before the file is touched
+    fields = plain(fields)
+    encode(fields)
     with _state.lock:
-        if _state.log is None:
-            _state.log = _open()
-        _state.log.write(event, fields)
+        try:
+            if _state.log is None:
+                _state.log = _open()
+            _state.log.write(event, fields)
+        except Exception as problem:
+            reason = getattr(problem, "strerror", None) or type(problem).__name__
+            raise Unwritable(reason) from None
 
 
 def _open() -> Log:

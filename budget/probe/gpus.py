@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import os
 import shutil
 import subprocess
+import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from .secrets import clean
@@ -18,6 +20,20 @@ FIELDS: Tuple[str, ...] = (
     "driver_version",
 )
 OLD_FIELDS = ("index", "name", "uuid", "memory.total", "driver_version")
+
+# A reader takes these two, and no other reason, to mean that the host has no card.
+NONE = "nvidia-smi was not found"
+NONE_ON_MACOS = "macOS has no driver for NVIDIA GPUs"
+
+# Any of these shows a card, or a driver that may have one, without nvidia-smi: of NVIDIA, of AMD,
+# and of Windows below WSL.
+TRACES = (
+    "/dev/nvidia0",
+    "/dev/nvidiactl",
+    "/proc/driver/nvidia/version",
+    "/dev/kfd",
+    "/dev/dxg",
+)
 
 # Starting the driver of a host with eight cards and no persistence mode takes many seconds.
 TIMEOUT_S = 60.0
@@ -39,7 +55,7 @@ def read_gpus() -> Cards:
     """Ask `nvidia-smi` once; an absent or failing one is a reason, not an error."""
     program = shutil.which("nvidia-smi")
     if program is None:
-        return Cards([], "nvidia-smi was not found", None)
+        return Cards([], _why_without_tool(), None)
     try:
         done = _ask(program, FIELDS)
         fields = FIELDS
@@ -53,6 +69,15 @@ def read_gpus() -> Cards:
         said = (done.stdout.strip() or done.stderr.strip()).split("\n")[0]
         return Cards([], clean("nvidia-smi failed: {}".format(said))[:200], None)
     return parse(done.stdout, fields)
+
+
+def _why_without_tool() -> str:
+    if sys.platform == "darwin":
+        return NONE_ON_MACOS
+    for trace in TRACES:
+        if os.path.exists(trace):
+            return "nvidia-smi is missing, but {} shows a GPU".format(trace)
+    return NONE
 
 
 def parse(text: str, fields: Tuple[str, ...] = FIELDS) -> Cards:

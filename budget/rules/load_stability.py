@@ -26,18 +26,21 @@ def _judge(facts: Facts, block: Block) -> Verdict:
     policy = facts.project.policy
     against = []
     planned = [item for item in facts.project.blocks if item.state not in ("done", "dropped")]
-    unsettled = [
-        item for item in planned if item.status == "undetermined" or not facts.estimate(item).run_s
+    undetermined = [item.id for item in planned if item.status == "undetermined"]
+    unmeasured = [
+        item.id
+        for item in planned
+        if item.id not in undetermined and not facts.estimate(item).run_s
     ]
-    share = len(unsettled) / len(planned)
-    begun = any(facts.estimate(item).run_s for item in planned)  # before, nothing is evidence
-    if begun and share > policy.undetermined_share:
+    limit = policy.undetermined_share * len(planned)
+    if len(undetermined) > limit:
         against.append(
             msg(
-                "{count} of {all} blocks are undetermined or unmeasured, more than {limit}; their "
+                "{count} of {all} blocks are undetermined ({blocks}), more than {limit}; their "
                 "hours are unknown, so blocks are counted",
-                count=len(unsettled),
+                count=len(undetermined),
                 all=len(planned),
+                blocks=tuple(undetermined),
                 limit=Quantity(policy.undetermined_share, "share"),
             )
         )
@@ -90,6 +93,22 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             outcome="fail",
             because=tuple(against),
             do_next=msg("commit in stages; decide again when this has settled"),
+        )
+    if len(undetermined) + len(unmeasured) > limit:
+        return Verdict(
+            rule=ID,
+            block=block.id,
+            outcome="unknown",
+            cause="unmeasured",
+            because=(
+                msg(
+                    "{count} of {all} blocks are undetermined or unmeasured: {blocks}",
+                    count=len(undetermined) + len(unmeasured),
+                    all=len(planned),
+                    blocks=(*undetermined, *unmeasured),
+                ),
+            ),
+            do_next=msg("measure one trial of each, or drop what will not be done"),
         )
     if spread is None or len(values) < policy.decision_grade_units or len(sessions) < 2:
         return Verdict(

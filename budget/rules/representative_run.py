@@ -34,6 +34,15 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             because=because,
             do_next=msg("run one trial of {block} under the probe", block=block.id),
         )
+    if not any(item.outcome in ("ok", "failed") for item in attempts):
+        return Verdict(
+            rule=ID,
+            block=block.id,
+            outcome="unknown",
+            because=(msg("no attempt of {block} came to an end", block=block.id),),
+            do_next=msg("repeat the trial"),
+            sources=evidence(attempts[-1]),
+        )
     if not good:
         # A failure before the run phase that is not for want of memory was debugging.
         short = [item for item in attempts if shows(item, OUT_OF_MEMORY)]

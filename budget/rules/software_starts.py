@@ -102,9 +102,7 @@ def _started(facts: Facts, started: list[Attempt], count: int) -> Verdict:
         if ran and model.weights == "missing" and model.id not in ran
     ]
     refuted = tuple(item for item in lacking if item not in still)
-    because = [
-        msg("{count} of {all} attempts reached their run phase", count=len(started), all=count)
-    ]
+    because = [msg("{count} of {all} attempts ran", count=len(started), all=count)]
     if still:
         because.append(msg("still declared: {lacking}", lacking=tuple(still)))
     return Verdict(

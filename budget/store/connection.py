@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from budget.store.records import StoreProblem
@@ -121,11 +121,16 @@ def _connect_sqlite(url: URL) -> Engine:
 
     if not _in_memory(url):
         _switch_to_wal(engine)
+        _remember_file(engine)
     return engine
 
 
+def _is_uri(file: Path) -> bool:
+    return str(file).startswith("file:")
+
+
 def _prepare_file(file: Path, url: URL) -> None:
-    if str(file).startswith("file:"):
+    if _is_uri(file):
         return
     # SQLite would leave companion files beside it that stay read-only once this was put right.
     effective = os.access in os.supports_effective_ids
@@ -156,18 +161,63 @@ def _switch_to_wal(engine: Engine) -> None:
             time.sleep(0.02)
 
 
+def _remember_file(engine: Engine) -> None:
+    """Keep which file was opened, for ``_check_file``."""
+    file = Path(str(engine.url.database))
+    if _is_uri(file):
+        return
+    # Where new connections look for it, too, should the working directory change.
+    file = file.absolute()
+    try:
+        opened = _identity(file, engine.url)
+    except StoreProblem:
+        engine.dispose()
+        raise
+    engine.update_execution_options(store_file=(file, opened))
+
+
+def _identity(file: Path, url: URL) -> tuple[int, int]:
+    try:
+        found = os.stat(file)
+    except (FileNotFoundError, NotADirectoryError):
+        raise _exchanged(url) from None
+    except OSError as error:
+        raise _unwritable(str(error.strerror), url) from None
+    return found.st_dev, found.st_ino
+
+
+def _check_file(engine: Engine) -> None:
+    # An open connection would go on writing, with success, to the file that is gone.
+    remembered = engine.get_execution_options().get("store_file")
+    if remembered is not None:
+        file, opened = remembered
+        if _identity(file, engine.url) != opened:
+            raise _exchanged(engine.url)
+
+
+def _exchanged(url: URL) -> StoreProblem:
+    return StoreProblem(
+        "The database file was removed or replaced",
+        where_is(url),
+        "Move the same file back, or restore a backup there and restart the program.",
+    )
+
+
 @contextmanager
 def transaction(engine: Engine, *, write: bool = False) -> Iterator[Connection]:
     """Run the block in one transaction: all of it is kept, or nothing when it raises.
 
     Raises:
-        StoreProblem: the database cannot be reached, read or written.
+        StoreProblem: the database cannot be reached, read or written, or its file is another one.
     """
     try:
+        if write:
+            # Before connecting: a new connection would create a missing file, empty.
+            _check_file(engine)
         connection = engine.connect().execution_options(store_write=write)
         with connection, connection.begin():
             yield connection
-    except (DBAPIError, PoolTimeout) as error:
+    except SQLAlchemyError as error:
         # "from None": the text of a driver's error may repeat parts of the URL.
         raise _explain(error, engine.url) from None
 
@@ -181,7 +231,7 @@ def _unwritable(detail: str, url: URL) -> StoreProblem:
 
 
 def _explain(error: Exception, url: URL) -> StoreProblem:
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+    cause = error.orig if isinstance(error, StatementError) and error.orig else error
     detail = (str(cause).strip().splitlines() or [type(cause).__name__])[0]
     for secret in (url.password, *(url.query.get(name) for name in _SECRETS)):
         if secret:
@@ -199,7 +249,7 @@ def _explain(error: Exception, url: URL) -> StoreProblem:
         return StoreProblem(
             f"The database is busy ({detail})",
             where,
-            "Try again; close other programs that hold it open.",
+            "Try again in a moment; close other programs that hold it open.",
         )
     if url.get_backend_name() == "postgresql":
         return StoreProblem(

@@ -103,9 +103,10 @@ def _line(view: View, block: Block) -> str:
         parts.append(f":orange[:material/labs: {view.t('needs its own trial')}]")
     else:
         hours = figure.value(item.remaining_h, view.words)
-        span = view.words.range(item.remaining_h)
+        shown = (view.words.range(item.remaining_h), view.words.counts(item.remaining_h))
         text = view.t("{hours} to come", hours=hours)
-        parts.append(f"**{text}**" + (f" ({span})" if span else ""))
+        detail = ", ".join(part for part in shown if part)
+        parts.append(f"**{text}**" + (f" ({detail})" if detail else ""))
     return " · ".join(parts)
 
 
@@ -169,10 +170,7 @@ def _counted(view: View, shown: Figure) -> str:
     """Return a figure in one line with its counts; a missing one with what is missing."""
     if not shown.known and shown.state is State.MISSING and shown.part is None:
         return page.plain(view.words.figure(shown))
-    counts = [] if shown.n is None else [f"n = {shown.n}"]
-    if shown.k is not None:
-        counts.append(f"k = {shown.k}")
-    return ", ".join([figure.cell(shown, view.words), *counts])
+    return figure.cell(shown, view.words)
 
 
 def _chart(view: View, item: Estimate, *, key: str) -> None:

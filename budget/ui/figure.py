@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from budget.figures import Figure, State
+from budget.figures import MISSING_PARTS, Figure, State
 from budget.messages import Message, msg
 from budget.wording import Wording
 
@@ -52,7 +52,7 @@ def value(figure: Figure, words: Wording) -> str:
         text = words.quantity(figure.value, figure.unit)
         return words.text(msg("{amount} example", amount=text)) if _example(figure) else text
     if figure.part is not None and figure.part.known:
-        return words.text(msg("at least {known}", known=value(figure.part, words)))
+        return words.text(msg("{known} + missing", known=value(figure.part, words)))
     return words.text(msg("missing"))
 
 
@@ -60,18 +60,27 @@ def under(figure: Figure, words: Wording) -> str:
     """Return the line below the value: the range with n and k, or why it is missing."""
     shown = figure if figure.known or figure.part is None else figure.part
     parts = [words.range(shown)]
-    if shown.n is not None:
-        parts.append(f"n = {shown.n}" + (f", k = {shown.k}" if shown.k is not None else ""))
+    parts.append(words.counts(shown))
     why = figure.why if figure.known or figure.part is None else figure.part.why
     if why is not None and figure.state is not State.NOT_APPLICABLE:
-        parts.append(_escaped(words.text(why)))
+        parts.append(_escaped(words.text(shortened(why))))
     return " · ".join(part for part in parts if part)
 
 
 def cell(figure: Figure, words: Wording) -> str:
     """Return a figure for a table cell: value, range and counts in one line."""
-    detail = words.range(figure) if figure.known else ""
-    return value(figure, words) + (f" ({detail})" if detail else "")
+    shown = figure if figure.known or figure.part is None else figure.part
+    span, counts = words.range(shown), words.counts(shown)
+    return value(figure, words) + (f" ({span})" if span else "") + (f", {counts}" if counts else "")
+
+
+def shortened(why: Message) -> Message:
+    """Return why a sum is missing with at most three causes; its explanation holds them all."""
+    causes = why.values.get("parts", ())
+    if why.text != MISSING_PARTS or len(causes) <= MOST_CAUSES:
+        return why
+    rest = msg("{count} more", count=len(causes) - MOST_CAUSES)
+    return msg("missing: {parts}", parts=(*causes[:MOST_CAUSES], rest))
 
 
 def explain(figure: Figure, label: str, words: Wording, *, key: str) -> None:
@@ -104,6 +113,8 @@ def _lines(figure: Figure, words: Wording, depth: int) -> list[str]:
     return lines
 
 
+MOST_CAUSES = 3
+"""A tile is no list: further causes are counted."""
 MOST_SOURCES = 12
 """More log lines than this are counted: a popover is no log viewer; ``--json`` lists them all."""
 

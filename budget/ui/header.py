@@ -7,7 +7,7 @@ import streamlit as st
 from budget import workflow
 from budget.messages import msg
 from budget.project import Project
-from budget.store import Revision
+from budget.store import Revision, StoreProblem
 from budget.ui import conflict, page, sample
 from budget.ui.page import View
 
@@ -27,7 +27,7 @@ def draw(view: View, name: str) -> None:
     if view.opened.problems:
         for problem in view.opened.problems:
             st.warning(
-                f"{problem.where}: {view.words.text(problem.what)}. "
+                f"{page.plain(problem.where)}: {view.words.text(problem.what)}. "
                 f"{view.words.text(problem.do_next)}"
             )
     if page.CONFLICT in st.session_state:
@@ -56,7 +56,7 @@ def _sample_banner(view: View) -> None:
 
 def _day(view: View) -> None:
     day = view.result.as_of.isoformat()
-    pinned = view.project.as_of is not None
+    pinned = view.project.as_of == view.result.as_of
     text = view.t("as of {day}, pinned", day=day) if pinned else view.t("as of {day}", day=day)
     st.markdown(f":small[{text}]", width="content")
 
@@ -70,10 +70,12 @@ def _project_menu(view: View) -> None:
             view.t(
                 "Revision {number}, saved by {author} on {at}",
                 number=view.opened.revision.number,
-                author=view.opened.revision.author,
+                author=page.plain(view.opened.revision.author),
                 at=view.opened.revision.at,
             )
         )
+        st.caption(view.t("The address of this project, to share:"))
+        st.code(_address(view), language=None, wrap_lines=True)
         st.text_input(
             view.t("Your name, as it stands beside what you enter"),
             key=page.AUTHOR,
@@ -97,7 +99,9 @@ def _project_menu(view: View) -> None:
             st.markdown(view.t("Open another project"))
         for entry in entries:
             if st.button(
-                page.header_title(entry.document), key=f"open-{entry.id}", width="stretch"
+                page.plain(page.header_title(entry.document)),
+                key=f"open-{entry.id}",
+                width="stretch",
             ):
                 page.go_to(entry.id)
         _history(view)
@@ -131,10 +135,14 @@ def _new_project(view: View) -> None:
 @st.fragment(run_every=4)
 def _watch(view: View) -> None:
     """Say when somebody else has saved, so that nobody decides on an old state."""
-    newest, logs = view.store.version(view.opened.id)
-    if newest == view.opened.revision.number and logs == _log_count(view):
+    try:
+        newest, logs = view.store.version(view.opened.id)
+        revision = view.store.newest(view.opened.id)
+    except StoreProblem as problem:
+        page.store_failed(view.words, problem)
         return
-    revision = view.store.newest(view.opened.id)
+    if newest == view.opened.revision.number and logs == view.log_version:
+        return
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         if st.button(view.t("Show the newest"), key="show-newest", icon=":material/refresh:"):
             page.renew()
@@ -143,13 +151,16 @@ def _watch(view: View) -> None:
             view.words.text(
                 msg(
                     "{author} saved a newer version: {message}",
-                    author=revision.author if revision else "?",
-                    message=revision.message if revision else "?",
+                    author=page.plain(revision.author if revision else "?"),
+                    message=page.plain(revision.message if revision else "?"),
                 )
             )
         )
 
 
-def _log_count(view: View) -> int:
-    """Return the log counter as it was when this page was drawn."""
-    return view.log_version
+def _address(view: View) -> str:
+    """Return the address that opens this project, without the page and the day."""
+    base = (st.context.url or "").split("?")[0].rstrip("/")
+    for name in page.PAGES:
+        base = base.removesuffix(f"/{name}")
+    return f"{base}/?project={view.opened.id}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from budget import workflow
-from budget.figures import Figure
 from budget.ui import charts, figure, page
 from budget.ui.chart_parts import Lane, Point
 from budget.ui.measured_timeline import ink, short, table
@@ -38,12 +37,13 @@ def draw(view: View) -> None:
         if not item.run_s:
             unmeasured.append(block.id)
             continue
-        counts = f"n = {mean.n}, k = {mean.k}" if mean.known else view.t("not averaged")
         per = view.t("per call") if block.unit == "call" else view.t("per attempt")
         text = view.t(
-            "{mean} {per}, {counts}", mean=figure.cell(mean, view.words), per=per, counts=counts
+            "{per}: {mean}",
+            mean=figure.cell(mean, view.words) if mean.known else view.t("not averaged"),
+            per=per,
         )
-        label = f"{short(block.id)}\n{_short_mean(view, mean, counts)}"
+        label = f"{short(block.id)}\n{figure.cell(mean, view.words)}"
         lanes.append(
             Lane(
                 label=label,
@@ -99,10 +99,6 @@ def draw(view: View) -> None:
             )
     if unmeasured:
         st.caption(view.t("Not measured: {blocks}", blocks=tuple(unmeasured)))
-
-
-def _short_mean(view: View, mean: Figure, counts: str) -> str:
-    return f"{figure.cell(mean, view.words)}, {counts}"
 
 
 def _in(seconds: object, unit_s: float) -> float | None:

@@ -21,6 +21,7 @@ from budget.project import Project
 from budget.store import Conflict, Store, StoreProblem, open_store
 from budget.ui import sample
 from budget.wording import Wording
+from budget.yamltext import read_yaml
 
 PAGES: dict[str, tuple[Message, str]] = {
     "decision": (msg("Decision"), ":material/gavel:"),
@@ -40,10 +41,12 @@ RECEIPTS = "receipts"
 CONFLICT = "conflict"
 GENERATION = "generation"
 PICKED = "picked"
+BASIS = "basis"
 DRAFT = "draft"
 NAVIGATED = "navigated"
 """Keys of the session state. ``GENERATION`` counts saves: editors carry it in their key, so that a
-save gives them fresh input and no edit is ever merged twice."""
+save gives them fresh input and no edit is ever merged twice. ``BASIS`` is the page and revision a
+reader looks at: what others save meanwhile is announced, never slipped under an unsaved edit."""
 
 LOCALE_FOLDER = Path(__file__).parent.parent / "locale"
 
@@ -87,9 +90,20 @@ class View:
             return False
         except Conflict as conflict:
             st.session_state[CONFLICT] = conflict
+            forget_basis()
             st.rerun()
+        except StoreProblem as problem:
+            store_failed(self.words, problem)
+            return False
         renew()
-        st.session_state[FLASH] = self.t("Saved: {message}", message=message)
+        st.session_state[FLASH] = (
+            self.t("Saved: {message}", message=plain(message))
+            if st.session_state.get(AUTHOR)
+            else self.t(
+                "Saved: {message} (as unnamed: say your name in the project menu)",
+                message=plain(message),
+            )
+        )
         st.rerun()
         return True
 
@@ -119,23 +133,36 @@ def start(name: str) -> View:
     words = language()
     store = _store_or_stop(words)
     project_id = _project_id(store, words)
-    opened = workflow.open_project(store, project_id)
+    try:
+        opened = workflow.open_project(store, project_id, _basis(name, project_id))
+    except workflow.Unreadable as error:
+        _unreadable(store, words, project_id, error)
+        st.stop()
+        raise AssertionError from None  # st.stop never returns
+    except StoreProblem as problem:
+        store_failed(words, problem)
+        st.stop()
+        raise AssertionError from None  # st.stop never returns
     if opened is None:
         _unknown_project(store, words, project_id)
         st.stop()
         raise AssertionError  # st.stop never returns
+    st.session_state[BASIS] = (name, project_id, opened.revision.number)
     today = _today(words)
     view = View(
         store,
         words,
         today,
         opened,
-        workflow.assess(opened.project, opened.logs, today),
+        workflow.assess(opened.project, opened.logs, today, asked=DAY in st.query_params),
         store.version(project_id)[1],
     )
     from budget.ui import header
 
-    header.draw(view, name)
+    try:
+        header.draw(view, name)
+    except StoreProblem as problem:
+        store_failed(words, problem)
     return view
 
 
@@ -156,8 +183,57 @@ def generation() -> int:
 
 
 def renew() -> None:
-    """Give every editor fresh input: what was edited is saved or given up."""
+    """Give every editor fresh input from the newest revision: edits are saved or given up."""
     st.session_state[GENERATION] = generation() + 1
+    forget_basis()
+
+
+def forget_basis() -> None:
+    """Show the newest revision from the next run on."""
+    st.session_state.pop(BASIS, None)
+
+
+def _basis(name: str, project_id: str) -> int | None:
+    """Return the revision this reader already looks at on this page, None for the newest."""
+    basis = st.session_state.get(BASIS)
+    return basis[2] if basis and basis[:2] == (name, project_id) else None
+
+
+def store_failed(words: Wording, problem: StoreProblem) -> None:
+    st.error(
+        f"{words.text(msg('The projects cannot be read or written now.'))} {plain(str(problem))}",
+        icon=":material/database:",
+    )
+
+
+def _unreadable(store: Store, words: Wording, project_id: str, error: workflow.Unreadable) -> None:
+    """Say what is wrong with a kept document, and offer its earlier revisions to download."""
+    st.title(words.text(msg("This project cannot be read")))
+    for problem in error.problems:
+        st.error(
+            f"**{plain(problem.where)}**: {plain(words.text(problem.what))}. "
+            f"{plain(words.text(problem.do_next))}"
+        )
+    st.markdown(
+        words.text(
+            msg(
+                "Nothing is lost: every revision is kept. Download one, correct it, and drop it on "
+                "Decision as a project document."
+            )
+        )
+    )
+    for revision in store.history(project_id)[:10]:
+        st.download_button(
+            words.text(
+                msg(
+                    "Revision {number}: {message}", number=revision.number, message=revision.message
+                )
+            ),
+            revision.document,
+            file_name=f"{project_id}-{revision.number}.yaml",
+            key=f"revision-{revision.number}",
+        )
+    _others(store, project_id)
 
 
 def author() -> str:
@@ -240,17 +316,22 @@ def _unknown_project(store: Store, words: Wording, project_id: str) -> None:
             )
         )
     )
+    _others(store, project_id)
+
+
+def _others(store: Store, project_id: str) -> None:
     for entry in store.projects():
-        if st.button(header_title(entry.document), key=f"open-{entry.id}"):
+        if entry.id != project_id and st.button(
+            plain(header_title(entry.document)), key=f"open-{entry.id}"
+        ):
             go_to(entry.id)
 
 
 def header_title(document: str) -> str:
-    """Return the title that a stored document begins with."""
-    for line in document.splitlines():
-        if line.startswith("title:"):
-            return line.removeprefix("title:").strip().strip("'\"")
-    return "?"
+    """Return the title of a stored document; its first line when it cannot be read."""
+    tree = read_yaml(document.encode(), "stored").tree
+    title = tree.get("title") if isinstance(tree, dict) else None
+    return title if isinstance(title, str) and title else document.partition("\n")[0][:60]
 
 
 def plain(text: str) -> str:

@@ -31,6 +31,8 @@ def draw(view: View, quote: Quote | None) -> None:
     with left:
         item = _fields(view, quote, name)
     tree["quotes"][index : index + 1] = [item]
+    if tree["currency"] is None:
+        tree["currency"] = item["currency"]  # the first quote says in which money people count
     project, problems = documents.from_tree(tree)
     touched = quote is not None or any(item[key] for key in ("amount", "per", "source"))
     with right:

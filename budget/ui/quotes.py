@@ -21,10 +21,9 @@ def guard(view: View) -> bool:
         return False
     st.info(
         view.t(
-            "**No quote yet, so no amount is shown anywhere.** Prices of the same GPU differ by a "
-            "factor of four between providers and terms; an amount without a verified quote would "
-            "be invented. Until then the pages show hours. Ask a provider, then enter the answer "
-            "here with its unit, source and day."
+            "**No quote yet, so no amount is shown anywhere.** An amount without a verified quote "
+            "would be invented. Until then the pages show hours. Ask a provider, then enter the "
+            "answer here with its unit, source and day."
         ),
         icon=":material/receipt_long:",
     )

@@ -56,7 +56,7 @@ def test_console_output_before_the_log_does_not_hide_it():
 @pytest.mark.parametrize(
     ("data", "what", "do_next"),
     [
-        (b"", "the file is empty", "log folder"),
+        (b"", "nothing was written in it: was the disk full?", "log folder"),
         (b" \r\n\xef\xbb\xbf", "the file is empty", "log folder"),
         (gzip.compress(GOOD), "compressed file (gzip)", "unpack it"),
         (zipped(), "compressed file (zip)", "unpack it"),

@@ -9,7 +9,15 @@ import msgspec
 import pytest
 
 from budget import importers
-from budget.attempts import Measurements, Session, Wait, allocations, combine, gaps_s
+from budget.attempts import (
+    Measurements,
+    Session,
+    Wait,
+    allocations,
+    combine,
+    gaps_s,
+    unattributed_s,
+)
 from budget.figures import Source
 from tests.importers.written import (
     CHILD,
@@ -108,6 +116,109 @@ def test_a_log_taken_while_the_attempt_ran_gives_way_to_the_complete_one(early_f
     assert [told(problem) for problem in measured.problems] == [
         "early.jsonl:2 attempt a1 was already read from s1.jsonl"
     ]
+
+
+KILLED_PARENT = (opening(0), begin(1), line("heartbeat", 6, attempt="a1"))
+# 90 s after the attempt began by the monotonic clock; the time of day is a little later.
+WENT_ON = (
+    opening(3, CHILD, "api", attempt="a1"),
+    inside("phase.start", 4, phase="run", layer="api"),
+    inside("call", 91, duration_s=80.0, t=at(91.5).isoformat()),
+)
+
+
+@pytest.mark.parametrize("inner", [WENT_ON, WENT_ON[:1]])
+def test_a_child_that_outlived_the_probe_bounds_the_attempt_from_any_file(inner):
+    if len(inner) == 1:
+        inner = (opening(91, CHILD, "api", attempt="a1", t=at(91.5).isoformat()),)
+    parent, child = read("1", *KILLED_PARENT), read("2", *inner)
+    merged = combine([read("m", *KILLED_PARENT, *inner)])
+    [attempt] = merged.attempts
+    assert (attempt.outcome, attempt.duration_s) == (None, 90.0)
+    for files in ([parent, child], [child, parent]):
+        assert content(combine(files)) == content(merged)
+
+
+def test_of_two_logs_without_the_end_the_longer_bound_counts():
+    early, late = read("1", *KILLED_PARENT[:2]), read("2", *KILLED_PARENT)
+    for files in ([early, late], [late, early]):
+        assert combine(files).attempts[0].duration_s == 5.0
+
+
+def test_an_attempt_that_ended_is_not_longer_than_its_end_says():
+    files = [read("1", opening(0), begin(1), finish(6, 5.0)), read("2", *WENT_ON)]
+    assert combine(files).attempts[0].duration_s == 5.0
+
+
+def phased(*phases: tuple[str, float, float, int]) -> Any:
+    """Return an attempt of 3970 s with phases (name, start, seconds, pid)."""
+    lines = [
+        (at_s, inside(event, at_s, pid, phase=name, layer="api", **more))
+        for name, start, seconds, pid in phases
+        for event, at_s, more in (
+            ("phase.start", start, {}),
+            ("phase.end", start + seconds, {"duration_s": seconds, "outcome": "ok"}),
+        )
+    ]
+    # The outer of two phases that begin or end together stands first in ``phases``.
+    log = read("f", opening(0), begin(1), *(text for _, text in sorted(lines, key=lambda x: x[0])),
+               finish(3971, 3970.0))  # fmt: skip
+    return combine([log]).attempts[0]
+
+
+@pytest.mark.parametrize(
+    ("phases", "load", "run", "rest"),
+    [
+        # 3600 - 600; 3970 - 3600
+        ([("run", 10, 3600, 11), ("load", 20, 600, 11)], 600.0, 3000.0, 370.0),
+        ([("load", 10, 600, 11), ("run", 610, 3000, 11)], 600.0, 3000.0, 370.0),
+        # the load holds a run of 100 s: 3600 - 600 + 100, 600 - 100
+        ([("run", 10, 3600, 11), ("load", 20, 600, 11), ("run", 50, 100, 11)],
+         500.0, 3100.0, 370.0),
+        # two loads inside: 3600 - 600 - 200
+        ([("run", 10, 3600, 11), ("load", 20, 600, 11), ("load", 700, 200, 11)],
+         800.0, 2800.0, 370.0),
+        # a run inside a run counts once
+        ([("run", 10, 3600, 11), ("run", 20, 600, 11)], None, 3600.0, 370.0),
+        # ends 0.5 ms after the phase that holds it: 3600 - (600 - 0.0005)
+        ([("run", 10, 3600, 11), ("load", 3010.0005, 600, 11)], 600.0, 3000.0005, 369.9995),
+        # ends 5 ms after: not inside
+        ([("run", 10, 3600, 11), ("load", 3010.005, 600, 11)], 600.0, 3600.0, 0.0),
+        # another process: not inside; together they cover 10..3610
+        ([("run", 10, 3600, 11), ("load", 20, 600, 12)], 600.0, 3600.0, 370.0),
+        # two workers at the same time, 10..3610 and 110..3710: 3700 s
+        ([("run", 10, 3600, 11), ("run", 110, 3600, 12)], None, 3700.0, 270.0),
+    ],
+)  # fmt: skip
+def test_each_moment_belongs_to_the_innermost_phase(phases, load, run, rest):
+    attempt = phased(*phases)
+    assert attempt.phase_s("load") == (None if load is None else pytest.approx(load, abs=1e-6))
+    assert attempt.phase_s("run") == pytest.approx(run, abs=1e-6)
+    assert unattributed_s(attempt) == pytest.approx(rest, abs=1e-6)
+
+
+def test_a_file_of_many_known_attempts_is_one_problem():
+    lines = [opening(0), *(begin(1 + i, f"a{i}") for i in range(30))]
+    measured = combine([read("1", *lines), read("2", *lines)])
+    assert [told(problem) for problem in measured.problems] == [
+        "2 30 attempts were already read from 1; they count once"
+    ]
+
+
+def test_a_session_in_which_nothing_was_measured_says_which_command_does():
+    notes = read("n", opening(0, 20), line("note", 1, 20, text="x"))
+    [problem] = combine([notes]).problems
+    assert told(problem) == "n the file holds no attempt: no command was measured in it"
+    assert "budget.probe run" in problem.do_next.text
+    assert combine([notes, PARENT_FILE]).problems == ()
+
+
+@pytest.mark.parametrize("turned", [True, False])
+def test_a_host_known_to_have_no_gpu_outranks_one_that_was_not_asked(turned):
+    asked = read("1", opening(0, gpus=[], gpus_why="nvidia-smi was not found"), begin(1))
+    unasked = read("2", opening(2, CHILD, "api", gpus=[], gpus_why="not asked"))
+    [session] = combine([unasked, asked] if turned else [asked, unasked]).sessions
+    assert session.host.gpu_count == 0
 
 
 def test_a_fragment_without_its_attempt_is_a_problem_that_says_what_to_upload():

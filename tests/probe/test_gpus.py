@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from budget import attempts
+from budget.attempts import Gpu, Host
+from budget.probe import gpus
 from budget.probe.gpus import parse
 from tests.probe.desk import Desk
 
@@ -54,12 +57,59 @@ def test_the_cards_are_in_session_start_and_the_driver_is_asked_once(desk: Desk)
         assert start["driver"] == "550.54.15"
 
 
-def test_a_host_without_a_driver_says_why_it_names_no_card(desk: Desk, tmp_path: Path) -> None:
+def test_a_host_without_a_driver_says_why_it_names_no_card(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.env["PATH"] = str(tmp_path)
     desk.probe("start")
     start = desk.only("session.start")
-    assert (start["gpus"], start["gpus_why"]) == ([], "nvidia-smi was not found")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert (start["gpus"], start["gpus_why"]) == ([], gpus.read_gpus().why)
     assert start["driver"] is None
+
+
+@pytest.mark.parametrize(
+    ("platform", "traces", "why", "count"),
+    [
+        ("linux", (), "nvidia-smi was not found", 0),
+        ("linux", ("/",), "nvidia-smi is missing, but / shows a GPU", None),
+        ("darwin", (), "macOS has no driver for NVIDIA GPUs", 0),
+    ],
+)
+def test_there_is_no_card_only_where_nothing_shows_one(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    platform: str,
+    traces: tuple[str, ...],
+    why: str,
+    count: int | None,
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(gpus.sys, "platform", platform)
+    monkeypatch.setattr(gpus, "TRACES", traces)
+    assert gpus.read_gpus() == ([], why, None)
+    assert Host(gpus_why=why).gpu_count == count
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        None,
+        "",
+        "nvidia-smi failed: No devices were found",
+        "nvidia-smi did not answer (TimeoutExpired)",
+        "not asked by the measured program",
+    ],
+)
+def test_cards_that_could_not_be_read_are_not_zero_cards(why: str | None) -> None:
+    assert Host(gpus_why=why).gpu_count is None
+    assert Host(gpus=(Gpu(), Gpu()), gpus_why=why).gpu_count == 2
+
+
+def test_probe_and_reader_agree_on_what_means_no_card() -> None:
+    assert (gpus.NONE, gpus.NONE_ON_MACOS) == attempts.NO_GPU_SIGNS
+    log = (Path(gpus.__file__).parent / "LOG.md").read_text(encoding="utf-8")
+    assert all(f"`{sign}`" in log for sign in attempts.NO_GPU_SIGNS)
 
 
 @pytest.mark.parametrize(

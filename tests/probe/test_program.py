@@ -196,11 +196,46 @@ def test_a_program_outside_the_probe_is_left_alone(desk: Desk) -> None:
     assert list(desk.folder.iterdir()) == []
 
 
-def test_a_misspelt_phase_is_refused_with_and_without_the_probe(desk: Desk) -> None:
-    with pytest.raises(ValueError, match="prepare, load, run"):
-        budget.probe.phase("laod")
-    done = desk.python("from budget.probe import phase\nphase('laod')")
-    assert b"ValueError" in done.stderr
+def test_a_misspelt_phase_never_stops_the_program_and_is_not_recorded(desk: Desk) -> None:
+    with budget.probe.phase("zzz"):
+        pass
+    code = """
+from budget.probe import phase
+with phase("run"):
+    for _ in range(3):
+        with phase("zzz"):
+            pass
+print("done")
+"""
+    done = desk.python(code)
+    assert (done.returncode, done.stdout) == (0, b"done\n")
+    assert done.stderr == (
+        b"compute-budget probe: phase zzz is not one of prepare, load, run: not recorded\n"
+    )
+    assert desk.only("phase.end")["phase"] == "run"
+
+
+def test_a_value_that_cannot_be_written_loses_only_its_own_record(desk: Desk) -> None:
+    code = """
+from budget.probe import phase, result
+class Broken:
+    def __str__(self): raise OSError("no text")
+endless = []
+endless.append(endless)
+with phase("run"):
+    result("a", endless)
+    result("b", Broken())
+    result("c", 3)
+"""
+    done = desk.python(code)
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        b"compute-budget probe: a record of the measured program cannot be written and is left"
+        b" out (" + kind + b")"
+        for kind in (b"RecursionError", b"OSError")
+    ]
+    assert desk.only("result")["name"] == "c"
+    assert desk.only("phase.end")["outcome"] == "ok"
 
 
 def test_a_log_that_cannot_be_written_does_not_break_the_program(desk: Desk) -> None:

@@ -91,7 +91,7 @@ def test_the_sample_shows_what_each_block_takes_and_which_needs_a_trial(blocks):
     lines = [item.label.replace("\\", "") for item in app.expander if "·" in item.label]
     assert len(lines) == 8
     assert lines[0].startswith("**reference** · Reference bring-up, full cache · **1.5 h to come**")
-    assert "(34.1 min to 54.8 min)" in lines[1]
+    assert "(34.1 min to 54.8 min, n = 4, k = 2)" in lines[1]
     assert "needs its own trial" in lines[7]
     assert "to come: 4.8 min (0 h to 12.1 min), n = 8, k = 2 · spent: 11.6 s" in shown(app)
     assert len(app.get("vega_lite_chart")) == 2
@@ -192,7 +192,7 @@ def test_a_save_by_someone_else_in_between_shows_both_versions(blocks, kept, dat
         project = msgspec.structs.replace(opened.project, blocks=(theirs, *PLAN.blocks[1:]))
         workflow.save(store, opened, project, "somebody", NOON, "title changed")
     app.run()
-    assert "somebody saved revision 2 while you edited" in shown(app)
+    assert "somebody saved a newer version: title changed" in shown(app)
     button(app, "save-plan").click().run()
     assert not app.exception
     assert "Your change was not saved" in shown(app)

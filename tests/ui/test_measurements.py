@@ -84,14 +84,14 @@ def test_the_timeline_marks_a_failure_by_a_frame_and_the_word(app):
 def test_peaks_stand_against_the_memory_of_the_host_and_name_their_layer(app):
     opened(app, "measurements")
     alt = said(app, "Peak memory")
-    assert "extension-full, 1.2 GiB of 23.5 GiB (5.2 %)" in alt
+    assert "extension-full, 1.2 GiB, n = 4, k = 2 of 23.5 GiB (5.2 %)" in alt
     assert "Measured by the layer parent." in shown(app)
 
 
 def test_durations_carry_range_and_counts(app):
     opened(app, "measurements")
     alt = said(app, "Duration per condition")
-    assert "5.4 s (0 s to 11.0 s) per attempt, n = 8, k = 2" in alt
+    assert "per attempt: 5.4 s (0 s to 11.0 s), n = 8, k = 2" in alt
     assert "Not measured: extension-4096" in shown(app)
 
 

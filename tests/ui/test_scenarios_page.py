@@ -33,7 +33,7 @@ def test_every_scenario_shows_hours_total_lines_and_what_it_needs(app):
     assert "Rent block by block" in text
     assert "Rent without a break for the whole campaign" in text
     assert "34.56 EUR example" in text
-    assert "at least 1.56 EUR example" in text
+    assert "1.56 EUR example + missing" in text
     assert "Rate: 0.12 EUR per machine-hour example; quote: example-1" in text
     assert "the hours of extension-4096" in text
     assert "no machine at hand and no purchase price" in text

@@ -15,7 +15,7 @@ def test_an_empty_scope_says_which_answers_help_most(app):
 
 def test_the_sample_shows_what_the_logs_say_beside_what_was_declared(app):
     text = shown(opened(app, "scope"))
-    assert "33 of 33 attempts reached their run phase" in text
+    assert "33 of 33 attempts ran" in text
     assert "33 attempts of commit 6f9847ec0041" in text
     assert "33 attempts with the model tiny-decoder" in text
     assert "a host without a GPU" in text
