@@ -219,11 +219,12 @@ def _service(project: Project, attempt: Attempt) -> Service:
     if serving:
         why = msg("its condition is that of {blocks}: assign it to one", blocks=tuple(serving))
         return Service(attempt.id, None, "nobody", why, serving[0])
-    # A labelled block is what the person meant: its differences explain most.
+    # A block from which nothing stated differs comes before the label a person gave.
+    closest = min(matches, key=lambda name: distance(matches[name]))
     nearest = (
         attempt.block
-        if attempt.block in matches
-        else min(matches, key=lambda name: _distance(matches[name]))
+        if attempt.block in matches and matches[closest].outcome == "differs"
+        else closest
     )
     best = matches[nearest]
     head = (
@@ -242,7 +243,8 @@ def _service(project: Project, attempt: Attempt) -> Service:
     return Service(attempt.id, None, "nobody", head, nearest, best.differences)
 
 
-def _distance(item: Match) -> tuple[int, int]:
+def distance(item: Match | Service) -> tuple[int, int]:
+    """Return how far a condition is off: fields that differ, then all that are in the way."""
     differing = sum(1 for difference in item.differences if difference.unstated is None)
     return differing, len(item.differences)
 

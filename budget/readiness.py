@@ -76,12 +76,16 @@ def remaining_of(facts: Facts, blocks: Sequence[Block]) -> Figure:
 
     The hours of an undetermined block are missing whatever has been measured of it.
     """
-    items = [
-        Input(msg("{block}", block=block.id), undetermined("h"))
-        if block.status == "undetermined"
-        else Input(msg("{block}", block=block.id), facts.estimate(block).remaining_h)
-        for block in blocks
-    ]
+    items = []
+    for block in blocks:
+        estimate = facts.estimate(block)
+        figure = estimate.remaining_h
+        if block.status == "undetermined":
+            figure = undetermined("h")
+        elif not estimate.run_s:
+            # Declared waits of a block that nobody measured are no part of the hours it needs.
+            figure = msgspec.structs.replace(figure, part=None)
+        items.append(Input(msg("{block}", block=block.id), figure))
     return sum_of_blocks(items, "h")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from budget.conditions import distance
 from budget.facts import Facts, Verdict, evidence, figure_or_none
 from budget.failures import OUT_OF_MEMORY, shows
 from budget.figures import Input
@@ -22,7 +23,25 @@ def _judge(facts: Facts, block: Block) -> Verdict:
     attempts = facts.serving(block)
     good = [item for item in attempts if item.outcome == "ok"]
     if not attempts:
-        nearest = [item for item in facts.services if item.nearest == block.id]
+        nearest = sorted(
+            (item for item in facts.services if item.nearest == block.id), key=distance
+        )
+        if nearest and all(item.unstated is not None for item in nearest[0].differences):
+            return Verdict(
+                rule=ID,
+                block=block.id,
+                outcome="unknown",
+                because=(nearest[0].why,),
+                do_next=msg(
+                    "state it on Blocks or in the next run, or assign the attempt with a reason on "
+                    "Measurements"
+                ),
+                sources=tuple(
+                    item.source
+                    for item in facts.measurements.attempts
+                    if item.id == nearest[0].attempt
+                ),
+            )
         because: tuple[Message, ...] = (
             msg("no attempt has the condition of {block}", block=block.id),
             *(item.why for item in nearest[:1]),

@@ -61,6 +61,8 @@ def platform(view: View) -> tuple[Message, ...]:
     seen: Counter[tuple[str | None, str | None, str | None]] = Counter()
     for item in view.result.measurements.attempts:
         gpu = item.host.gpus[0].name if item.host.gpus else None
+        if item.host.gpu_count is None:
+            gpu = view.t("GPUs not stated")
         software = item.software
         seen[gpu, software.torch if software else None, software.cuda if software else None] += 1
     return tuple(

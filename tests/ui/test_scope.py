@@ -1,6 +1,8 @@
 """The page Scope: what is typed is read in one place, saved, and shown beside the logs."""
 
+import sqlite3
 from datetime import date
+from pathlib import Path
 
 import pytest
 from screen import field, opened, own, press, project, saved_elsewhere, shown
@@ -130,3 +132,36 @@ def _table(app, name):
     """The session key of a table on the open page, which no control of AppTest gives."""
     title = field(app, "text_input", "Project title")
     return title.key.replace("title-", f"{name}-", 1)
+
+
+def test_what_somebody_else_saved_meanwhile_swallows_nothing(app, database):
+    opened(app, "scope")
+    field(app, "text_input", "Project title").set_value("TWO")
+    saved_elsewhere(database, title="ONE")
+    press(app, SAVE)
+    assert "Your change was not saved" in shown(app)
+    table = next(item.value for item in app.dataframe if "yours" in item.value)
+    assert ["title", "TWO", "ONE"] in table.values.tolist()
+    assert project(database).title == "ONE"
+
+
+def test_a_database_that_was_removed_gets_a_sentence_instead_of_a_success(app, database):
+    opened(app, "scope")
+    field(app, "text_input", "Project title").set_value("nowhere")
+    for path in Path(database.removeprefix("sqlite:///")).parent.glob("ui.sqlite3*"):
+        path.unlink()
+    press(app, SAVE)
+    assert "removed or replaced" in shown(app)
+    assert "Saved" not in shown(app)
+
+
+def test_a_kept_document_that_cannot_be_read_shows_why_and_offers_its_revisions(app, database):
+    app.run()
+    with sqlite3.connect(database.removeprefix("sqlite:///")) as connection:
+        connection.execute(
+            "update budget_revisions set document = 'schema: compute-budget/1\nfoo: 1\n'"
+        )
+    text = shown(opened(app, "scope"))
+    assert not app.exception
+    assert "This project cannot be read" in text
+    assert "the key foo is unknown here" in text
