@@ -156,6 +156,8 @@ def assess(
 
 _PARSED: dict[tuple[str, str], ImportedLog] = {}
 """Logs by content hash and name. Content never changes, so neither does what was read from it."""
+MOST_CHANGES = 12
+"""Changed fields that a page lists; the others are counted."""
 _MOST_PARSED = 500
 
 
@@ -395,8 +397,11 @@ def since_last(store: Store, opened: Opened, result: Assessment) -> tuple[Messag
     found = []
     if earlier.decision.headline_text != result.decision.headline_text:
         found.append(msg("the headline was: {headline}", headline=earlier.decision.headline_text))
-    for path, old, new in differences(document.project, opened.project)[:12]:
+    changed = differences(document.project, opened.project)
+    for path, old, new in changed[:MOST_CHANGES]:
         found.append(msg("{path}: {old} became {new}", path=path, old=old, new=new))
+    if len(changed) > MOST_CHANGES:
+        found.append(msg("and {count} more fields", count=len(changed) - MOST_CHANGES))
     return tuple(found)
 
 

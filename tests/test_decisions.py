@@ -70,7 +70,13 @@ A100_HOST = replace(GPU_HOST, gpus=(replace(H100, name="NVIDIA A100-SXM4-80GB"),
 LAB = replace(RENTED, access="granted", available_hours_per_week=40.0)
 SITUATIONS = {
     "all measured, no quote": (project(quotes=()), MEASURED, "rent-by-blocks", ["reference"]),
-    "continuous load, CUDA unknown": (continuous(), (), "not-enough-evidence", []),
+    # the code is declared to start, so that only the unknown platform decides
+    "continuous load, CUDA unknown": (
+        replace(continuous(), scope=Scope(repository=Repository(starts="yes"))),
+        (),
+        "not-enough-evidence",
+        [],
+    ),
     "two environments": (
         project(block(), block("other", environment="a100"), environments=(RENTED, A100)),
         (*MEASURED, attempt("x", host=A100_HOST, session="s8")),

@@ -34,7 +34,9 @@ def guard(view: View) -> bool:
                 "and a quote."
             )
         )
-        st.code("compute-budget probe run --block reference -- python eval.py", language=None)
+        for text, command in measurements.STEPS:
+            st.markdown(view.words.text(text))
+            st.code(command, language=None, wrap_lines=True)
     upload.zone(view, key="upload-decision")
     if not view.opened.files:
         upload.receipts(view)

@@ -12,7 +12,8 @@ from budget.ui.page import View
 STEPS: tuple[tuple[Message, str], ...] = (
     (
         msg("Run what you want to measure through the probe, once per condition, several times."),
-        "compute-budget probe run --block reference --model MODEL -- python eval.py",
+        "compute-budget probe run --block reference --model MODEL --input-tokens N "
+        "--output-tokens N --batch-size N -- python eval.py",
     ),
     (
         msg("Say when the machine waits for a person (decision, fix, files, queue, other)."),

@@ -54,7 +54,7 @@ def test_an_empty_project_shows_how_to_measure_and_nothing_else(app):
     text = shown(own(app, "measurements"))
     assert not app.exception
     assert "How to measure" in text
-    assert "compute-budget probe run --block reference --model MODEL -- python eval.py" in text
+    assert "compute-budget probe run --block reference --model MODEL --input-tokens N" in text
     assert "compute-budget probe wait decision" in text
     assert "compute-budget probe end" in text
     assert not app.get("vega_lite_chart")
