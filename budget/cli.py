@@ -79,7 +79,7 @@ def main() -> None:
 def read(files: tuple[str, ...], as_json: bool, as_of: str | None) -> None:
     """Read measurement logs: attempts, sessions, and what could not be read, line by line."""
     from budget import as_json as output
-    from budget.attempts import combine
+    from budget.joining import combine
 
     given = _Given(as_of)
     logs = given.logs(files)

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from budget.attempts import Attempt, Measurements, allocations
+from budget.attempts import Attempt, Measurements
 from budget.components import (
     COMPONENTS,
     NAMES,
@@ -40,6 +40,7 @@ from budget.figures import (
 from budget.messages import Message, msg
 from budget.project import Block, Project
 from budget.retries import contingency, reliefs_of
+from budget.sessions import allocations
 from budget.spending import spent_hours
 
 

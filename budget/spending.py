@@ -7,12 +7,13 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from budget.agreement import same_machine
-from budget.attempts import Attempt, Host, Measurements, gaps_s, unattributed_s
+from budget.attempts import Attempt, Host, Measurements, unattributed_s
 from budget.components import COMPONENTS, Component
 from budget.conditions import Service
 from budget.figures import Figure, Input, Source, State, exact, missing, not_applicable, total
 from budget.messages import msg
 from budget.project import Block, Environment, Project
+from budget.sessions import gaps_s
 
 NOTHING = msg("nothing has been measured yet: drop a log of the probe")
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from budget import documents, importers, quotes, rules
-from budget.attempts import ImportedLog, Measurements, combine
+from budget.attempts import ImportedLog, Measurements
 from budget.conditions import Service, serve
 from budget.costs import Scenario
 from budget.decisions import Decision, decide
 from budget.estimates import Estimate, estimate
 from budget.facts import Facts
 from budget.figures import Figure, Source, State, exact
+from budget.joining import combine
 from budget.messages import Message, Problem, msg
 from budget.project import (
     Assignment,

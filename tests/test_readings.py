@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from budget import documents, readings, workflow
-from budget.attempts import Attempt, Gpu, Host, Memory, combine
+from budget.attempts import Attempt, Gpu, Host, Memory
 from budget.figures import Source
+from budget.joining import combine
 
 SAMPLE = Path(__file__).parent.parent / "sample_logs"
 GIB = 2**30

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from budget.attempts import Session, allocations
+from budget.attempts import Session
 from budget.figures import Figure, Source
 from budget.messages import Message, Quantity, msg
+from budget.sessions import allocations
 from budget.spending import SessionHours
 from budget.ui import figure, page
 from budget.ui.measured_timeline import session_name

@@ -9,8 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from budget import importers
-from budget.attempts import Fragment, ImportedLog, Memory, combine, gaps_s
+from budget.attempts import Fragment, ImportedLog, Memory
 from budget.importers.contents import compression
+from budget.joining import combine
+from budget.sessions import gaps_s
 from tests.importers.written import CHILD_LINES, MERGED_LINES, PARENT_LINES, begin, file, finish
 
 GOOD = (*PARENT_LINES[:5], *CHILD_LINES, begin(500, "a2"), finish(540, 40.0, "a2"))

@@ -9,16 +9,10 @@ import msgspec
 import pytest
 
 from budget import importers
-from budget.attempts import (
-    Measurements,
-    Session,
-    Wait,
-    allocations,
-    combine,
-    gaps_s,
-    unattributed_s,
-)
+from budget.attempts import Measurements, Session, Wait, unattributed_s
 from budget.figures import Source
+from budget.joining import combine
+from budget.sessions import allocations, gaps_s
 from tests.importers.written import (
     CHILD,
     CHILD_LINES,

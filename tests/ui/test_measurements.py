@@ -7,7 +7,7 @@ import pytest
 from screen import field, opened, own, press, project, shown
 
 from budget import workflow
-from budget.attempts import combine
+from budget.joining import combine
 from budget.store import open_store
 from budget.ui import chart_parts, measured_charts, measured_timeline, page, sample, timeline
 
