@@ -14,6 +14,8 @@ import msgspec
 
 from budget import documents, importers, quotes, rules
 from budget.attempts import ImportedLog, Measurements
+from budget.checks import check
+from budget.cleaning import named
 from budget.conditions import Service, serve
 from budget.costs import Scenario
 from budget.decisions import Decision, decide
@@ -225,10 +227,7 @@ def save(
     Raises ``ValueError`` with a ``Problem`` list when the project contradicts itself, and the
     store's ``Conflict`` when somebody saved since ``opened`` was read; both versions are kept.
     """
-    problems = [
-        Problem(documents.named(path), what, do_next)
-        for path, what, do_next in documents.check(project)
-    ]
+    problems = [Problem(named(path), what, do_next) for path, what, do_next in check(project)]
     if problems:
         raise Contradiction(problems)
     changed = _changed_paths(msgspec.to_builtins(opened.project), msgspec.to_builtins(project))

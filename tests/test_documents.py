@@ -11,7 +11,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from budget.documents import check, from_tree, read, to_tree, write
+from budget.checks import check
+from budget.documents import from_tree, read, to_tree, write
 from budget.project import (
     Answer,
     Assignment,
