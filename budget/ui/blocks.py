@@ -236,12 +236,11 @@ def _nearest(view: View, block: Block) -> tuple[Attempt, tuple[Difference, ...]]
     """Return the successful attempt whose condition comes closest to that of a block."""
     environment = view.project.environment(block.environment)
     found = [
-        (attempt, conditions.match(block, environment, attempt, view.project.policy).differences)
+        (attempt, conditions.match(block, environment, attempt, view.project.policy))
         for attempt in view.result.measurements.attempts
         if attempt.outcome == "ok"
     ]
-    return min(found, key=lambda pair: _distance(pair[1]), default=None)
-
-
-def _distance(differences: tuple[Difference, ...]) -> tuple[int, int]:
-    return sum(1 for item in differences if item.unstated is None), len(differences)
+    if not found:
+        return None
+    attempt, match = min(found, key=lambda pair: conditions.distance(pair[1]))
+    return attempt, match.differences

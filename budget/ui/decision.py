@@ -8,7 +8,7 @@ from budget import rules, workflow
 from budget.decisions import Total
 from budget.facts import Verdict
 from budget.messages import Message, msg
-from budget.ui import figure, measurements, page, upload
+from budget.ui import figure, measurements, needs, page, upload
 from budget.ui.page import View
 
 OUTCOMES: dict[str, tuple[Message, str, figure.Colour]] = {
@@ -189,21 +189,7 @@ def _missing(view: View) -> None:
     st.subheader(view.t("Missing, and what to do"), anchor=False)
     if not decision.missing:
         st.markdown(view.t("Nothing is missing."))
-    for number, need in enumerate(decision.missing):
-        with st.container(horizontal=True, vertical_alignment="top", key=f"need-{number}"):
-            st.markdown(
-                f"{page.plain(view.words.text(need.what))}  \n"
-                f":material/arrow_forward: {page.plain(view.words.text(need.do_next))}",
-                width="stretch",
-            )
-            if need.where in page.PAGES:
-                title, icon = page.PAGES[need.where]
-                st.page_link(
-                    f"pages/{need.where}.py",
-                    label=view.words.text(title),
-                    icon=icon,
-                    width="content",
-                )
+    needs.draw(view, decision.missing, key="need")
 
 
 def _alike(verdicts: list[Verdict]) -> list[list[Verdict]]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from budget.costs import CostLine, Need, Scenario
+from budget.costs import CostLine, Scenario
 from budget.figures import Figure
 from budget.messages import msg
 from budget.scenarios import break_even_rates, comparison, questions_to_provider
-from budget.ui import decision, figure, money_charts, page
+from budget.ui import decision, figure, money_charts, needs, page
 from budget.ui.money_charts import Bar
 from budget.ui.page import View
 
@@ -59,7 +59,7 @@ def cards(view: View) -> None:
                 st.markdown(
                     "\n".join(f"- {page.plain(view.words.text(text))}" for text in item.remarks)
                 )
-            _needs(view, item.needs, key=f"need-{item.kind}")
+            needs.draw(view, item.needs, key=f"need-{item.kind}")
 
 
 def side_by_side(view: View) -> None:
@@ -71,7 +71,7 @@ def side_by_side(view: View) -> None:
         st.markdown(f"- {page.plain(view.words.text(text))}")
     if not beside.possible:
         st.markdown(view.t("No comparison yet. It lacks:"))
-        _needs(view, beside.needs, key="need-comparison")
+        needs.draw(view, beside.needs, key="need-comparison")
     rates = break_even_rates(project, estimates, found)
     if rates.rates:
         st.markdown(view.t("**Renting wins below this rate**"))
@@ -82,7 +82,7 @@ def side_by_side(view: View) -> None:
                 label = page.plain(view.words.text(item.name))
                 figure.draw(item.figure, label, view.words, key=f"rate-{number}")
     elif beside.possible:
-        _needs(view, rates.needs, key="need-rates")
+        needs.draw(view, rates.needs, key="need-rates")
 
 
 def questions(view: View) -> None:
@@ -153,24 +153,6 @@ def _terms(view: View, lines: Sequence[CostLine]) -> list[str]:
     return [
         (f"**{page.plain(quote)}**: " if quote else "") + " · ".join(said) for quote, said in found
     ]
-
-
-def _needs(view: View, needs: Sequence[Need], *, key: str) -> None:
-    for number, need in enumerate(needs):
-        with st.container(horizontal=True, vertical_alignment="top", key=f"{key}-{number}"):
-            st.markdown(
-                f":orange[:material/help:] {page.plain(view.words.text(need.what))}  \n"
-                f":material/arrow_forward: {page.plain(view.words.text(need.do_next))}",
-                width="stretch",
-            )
-            if need.where in page.PAGES:
-                title, icon = page.PAGES[need.where]
-                st.page_link(
-                    f"pages/{need.where}.py",
-                    label=view.words.text(title),
-                    icon=icon,
-                    width="content",
-                )
 
 
 def _chart(view: View) -> None:
