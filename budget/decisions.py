@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal
 from types import ModuleType
 
 import msgspec
 
+from budget.billing import decimal_of
 from budget.costs import Need, Scenario
 from budget.facts import Facts, Verdict
 from budget.figures import State
@@ -240,9 +242,31 @@ def _remarks(case: Case, scenario: Scenario | None, renting: bool) -> tuple[Mess
                 names = said.setdefault(remark, [])
                 if line.quote is not None and line.quote not in names:
                     names.append(line.quote)
+        rounded = _rounding(scenario)
+        if rounded is not None:
+            remarks.append(rounded)
         remarks.extend(
             msg("{quotes}: {remark}", quotes=tuple(names), remark=remark) if names else remark
             for remark, names in said.items()
         )
         remarks.extend(scenario.remarks)
     return tuple(dict.fromkeys(remarks))
+
+
+def _rounding(scenario: Scenario) -> Message | None:
+    """Return how much time the price counts beyond what is planned; None where it counts none."""
+    billed, planned = Decimal(0), Decimal(0)
+    for line in scenario.lines:
+        given = [item.figure.upper for item in line.quantity.inputs]
+        upper = line.quantity.upper
+        if line.quantity.unit == "h" and len(given) == 1 and given[0] is not None and upper:
+            billed += decimal_of(upper)
+            planned += decimal_of(given[0])
+    if billed <= planned:
+        return None
+    return msg(
+        "the price counts up to {billed} for up to {planned}: each session is rounded up as it is "
+        "billed",
+        billed=Quantity(billed, "h"),
+        planned=Quantity(planned, "h"),
+    )

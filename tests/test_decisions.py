@@ -461,3 +461,13 @@ def test_hours_that_happened_are_not_counted_again_as_still_to_come():
     assert found.decision.totals.remaining.machine_hours.value == pytest.approx(
         5 * 3971 / 3600, rel=1e-3
     )
+
+
+def test_a_price_for_rounded_time_says_how_much_time_it_counts():
+    # 12.19 h at the upper end, in one session billed by 6 h: 3 x 6 = 18 h
+    coarse = replace(QUOTE, billing=replace(QUOTE.billing, increment_s=6 * 3600))
+    once = block(planned_runs=11, sessions=1, waits_h={"decision": 0, "fix": 0, "files": 0})
+    texts = [words(item) for item in decided(project(once, quotes=(coarse,)), *MEASURED).remarks]
+    assert any("the price counts up to 18 h for up to" in text for text in texts)
+    plain = [words(item) for item in decided(project(once), *MEASURED).remarks]
+    assert not any("the price counts" in text for text in plain)
