@@ -10,7 +10,7 @@ from datetime import datetime
 
 import msgspec
 
-from budget.attempts import Attempt, Measurements
+from budget.attempts import Attempt, Measurements, Memory
 from budget.components import (
     COMPONENTS,
     NAMES,
@@ -42,6 +42,9 @@ from budget.project import Block, Project
 from budget.retries import contingency, reliefs_of
 from budget.sessions import allocations
 from budget.spending import spent_hours
+
+NO_BASELINE = msg("no memory was read before the start: what others used is in it")
+"""Stands beside a device peak from which no baseline could be taken off."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,29 +167,33 @@ def _units(block: Block, further: int | None) -> Figure:
     return exact(further, block.unit, State.PLANNED, plan)
 
 
-def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
-    """Return the highest peak of the serving attempts on the device that counts.
+def peak_bytes(memory: Memory, *, with_gpus: bool) -> int | None:
+    """Return the peak that one memory record shows of the device that counts, None for another.
 
-    A GPU's peak is what the device layer saw less the baseline before the start; a host without
-    GPUs is judged by the resident memory that the parent layer saw.
+    With GPUs it is what the device layer saw less the baseline before the start (all of it where
+    no baseline was read); without, the resident memory of the process tree.
     """
+    if not with_gpus:
+        return memory.resident_peak_bytes if memory.device == "host" else None
+    if memory.device_peak_bytes is None:
+        return None
+    return memory.device_peak_bytes - (memory.baseline_bytes or 0)
+
+
+def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
+    """Return the highest peak of the serving attempts on the device that counts."""
     if machine_gpus is None:
         return missing(
             "bytes", msg("the machine of {block} is not described", block=basis.block.id)
         )
     peaks: list[tuple[int, Source, Attempt]] = []
+    unsettled = False
     for attempt in basis.ok:
         for memory in attempt.memory:
-            if machine_gpus and memory.device_peak_bytes is not None:
-                peak = memory.device_peak_bytes - (memory.baseline_bytes or 0)
-            elif (
-                not machine_gpus
-                and memory.device == "host"
-                and memory.resident_peak_bytes is not None
-            ):
-                peak = memory.resident_peak_bytes
-            else:
+            peak = peak_bytes(memory, with_gpus=machine_gpus > 0)
+            if peak is None:
                 continue
+            unsettled = unsettled or (machine_gpus > 0 and memory.baseline_bytes is None)
             line = memory.source or attempt.end_source or attempt.source
             peaks.append((peak, line, attempt))
     if not peaks:
@@ -211,6 +218,7 @@ def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
         state=State.MEASURED,
         n=len(seen),
         k=len({basis.allocation.get(a.session, a.session) for a in seen.values()}),
+        why=NO_BASELINE if unsettled else None,
         formula=msg("highest of {n} attempts", n=len(seen)),
         sources=(source,),
     )

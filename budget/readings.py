@@ -6,7 +6,7 @@ import msgspec
 
 from budget.attempts import Attempt, Measurements
 from budget.components import comparable
-from budget.estimates import Estimate
+from budget.estimates import NO_BASELINE, Estimate, peak_bytes
 from budget.figures import Figure, State, missing
 from budget.messages import msg
 from budget.project import Block
@@ -23,33 +23,30 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def peak(attempt: Attempt) -> Peak:
-    """Return the highest peak of an attempt, by the rule of the estimates.
-
-    On a host with GPUs the device's peak less what was in use before the start; else the resident
-    memory of the process tree.
-    """
+    """Return the highest peak of an attempt, by the rule of ``estimates.peak_bytes``."""
     gpus = attempt.host.gpus
     if gpus:
         limit = min((item.memory_bytes for item in gpus if item.memory_bytes), default=None)
-        found = [
-            (item.device_peak_bytes - (item.baseline_bytes or 0), item)
-            for item in attempt.memory
-            if item.device_peak_bytes is not None
-        ]
         lacking = msg("no device layer measured memory")
     else:
         limit = attempt.host.ram_bytes
-        found = [
-            (item.resident_peak_bytes, item)
-            for item in attempt.memory
-            if item.device == "host" and item.resident_peak_bytes is not None
-        ]
         lacking = msg("no layer measured resident memory")
+    found = [
+        (value, item)
+        for item in attempt.memory
+        if (value := peak_bytes(item, with_gpus=bool(gpus))) is not None
+    ]
     if not found:
         return Peak(figure=missing("bytes", lacking), limit_bytes=limit, layer=None, gpu=bool(gpus))
     value, memory = max(found, key=lambda pair: pair[0])
     source = memory.source or attempt.end_source or attempt.source
-    figure = Figure(value=value, unit="bytes", state=State.MEASURED, sources=(source,))
+    figure = Figure(
+        value=value,
+        unit="bytes",
+        state=State.MEASURED,
+        why=NO_BASELINE if gpus and memory.baseline_bytes is None else None,
+        sources=(source,),
+    )
     return Peak(figure=figure, limit_bytes=limit, layer=memory.layer, gpu=bool(gpus))
 
 

@@ -84,6 +84,13 @@ def test_the_peak_is_the_highest_of_the_attempts_less_the_baseline_of_the_device
     assert (found.peak_bytes.value, found.peak_bytes.n, found.peak_bytes.k) == (40 * GIB, 2, 1)
 
 
+def test_a_peak_without_a_baseline_says_what_is_in_it():
+    memory = (Memory(device="0", layer="parent", device_peak_bytes=30 * GIB),)
+    found = estimated(project(), attempt(memory=memory)).peak_bytes
+    assert found.value == 30 * GIB
+    assert words(found.why) == "no memory was read before the start: what others used is in it"
+
+
 def test_resident_memory_never_stands_for_the_memory_of_a_gpu():
     memory = (Memory(device="host", layer="parent", resident_peak_bytes=GIB),)
     found = estimated(project(), attempt(memory=memory)).peak_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from budget.components import Component
+from budget.components import NAMES, Component
 from budget.facts import Facts, Verdict, figure_or_none
 from budget.messages import Quantity, msg
 from budget.project import Block
@@ -95,8 +95,12 @@ def _hours_per_run(facts: Facts, block: Block) -> float | None:
     names: list[Component] = ["run", "unattributed"]
     if block.load_per == "run":
         names.append("load")
-    known = [figure_or_none(estimate.remaining[name]) for name in names]
-    hours = sum(value for value in known if value is not None)
+    # What stands in ``unattributed`` is no part of the sum; a part that is missing is unmeasured.
+    counted = {item.name for item in estimate.remaining_h.inputs}
+    parts = [estimate.remaining[name] for name in names if NAMES[name] in counted]
+    if any(not part.known for part in parts):
+        return None
+    hours = sum(float(part.value) for part in parts if part.value is not None)
     return hours / units if units and estimate.serving and hours else None
 
 

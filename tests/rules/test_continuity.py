@@ -62,6 +62,13 @@ def test_unmeasured_work_that_recurs_is_asked_for_by_name():
     assert "hours per week of reference are unknown" in words(found.because)
 
 
+def test_a_part_of_a_run_that_is_missing_counts_as_unmeasured_and_not_as_no_time():
+    # planned in calls, but the log counts none: load and the rest alone are not what a run takes
+    found = verdict(rule, plan(unit="call"), *runs(*STEADY))
+    assert found.outcome == "unknown"
+    assert "hours per week of reference are unknown" in words(found.because)
+
+
 def test_work_whose_phases_nobody_separated_still_counts():
     assert verdict(rule, plan(), *runs(*STEADY, phases=())).outcome == "pass"
 
