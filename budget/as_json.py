@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -237,7 +236,7 @@ def check(item: Check) -> dict[str, Any]:
 def decision(item: Decision, estimates: Sequence[Estimate], project: Project) -> dict[str, Any]:
     """Return what ``decide`` prints."""
     return {
-        "as_of": item.as_of.isoformat() if isinstance(item.as_of, date) else None,
+        "as_of": item.as_of.isoformat(),
         "headline": item.headline,
         "headline_text": text(item.headline_text),
         "approve": text(item.approve),

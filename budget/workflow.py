@@ -1,4 +1,4 @@
-"""One function per use case. Pages and the command line call this module and nothing below it.
+"""One function per use case: what pages and the command line do with a project.
 
 Functions that keep something take an open store; the others work on what they are given, so that
 the command line never needs a database.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -34,6 +34,7 @@ from budget.project import (
 )
 from budget.proposals import propose
 from budget.readings import peak, run_per_unit
+from budget.revisions import changed_paths, differences
 from budget.scenarios import scenarios
 from budget.spending import Spending, spending
 
@@ -230,7 +231,7 @@ def save(
     problems = [Problem(named(path), what, do_next) for path, what, do_next in check(project)]
     if problems:
         raise Contradiction(problems)
-    changed = _changed_paths(msgspec.to_builtins(opened.project), msgspec.to_builtins(project))
+    changed = changed_paths(msgspec.to_builtins(opened.project), msgspec.to_builtins(project))
     declared = dict(project.declared)
     for path in changed:
         declared[path] = Declaration(by=author, on=at.date())
@@ -405,37 +406,6 @@ def since_last(store: Store, opened: Opened, result: Assessment) -> tuple[Messag
     return tuple(found)
 
 
-def differences(one: Project, other: Project) -> tuple[tuple[str, Any, Any], ...]:
-    """Return (path, value in ``one``, value in ``other``) where two projects differ."""
-    a, b = msgspec.to_builtins(one), msgspec.to_builtins(other)
-    paths = dict.fromkeys((*_changed_paths(a, b), *_changed_paths(b, a)))
-    return tuple((path, _value_at(a, path), _value_at(b, path)) for path in paths)
-
-
-def _value_at(tree: Any, path: str) -> Any:
-    """Return the value of a dotted path, list items found by their id; None where there is none."""
-    while path:
-        key, _, rest = path.partition(".")
-        if isinstance(tree, dict):
-            if key not in tree and rest:  # a key that itself holds dots
-                found = [name for name in tree if path == name or path.startswith(f"{name}.")]
-                key = found[0] if found else key
-                rest = path[len(key) + 1 :]
-            tree = tree.get(key)
-        elif isinstance(tree, (list, tuple)):
-            matching = [
-                item for item in tree if path == item["id"] or path.startswith(f"{item['id']}.")
-            ]
-            if not matching:
-                return None
-            tree = max(matching, key=lambda item: len(item["id"]))
-            rest = path[len(tree["id"]) + 1 :]
-        else:
-            return None
-        path = rest
-    return tree
-
-
 def _looks_like_document(name: str, data: bytes) -> bool:
     return name.lower().endswith((".yaml", ".yml")) or data.lstrip()[:7] == b"schema:"
 
@@ -456,30 +426,3 @@ def _add_document(store: Store, name: str, data: bytes, author: str, at: datetim
         opened=project_id,
         summary=msg("opened as the project {title}", title=document.project.title),
     )
-
-
-def _changed_paths(before: Any, after: Any, path: str = "") -> list[str]:
-    """Return the dotted paths of the values that a person changed, list items by their id."""
-    if path in ("declared", "schema") or before == after:
-        return []
-    if isinstance(after, dict) and isinstance(before, (dict, type(None))):
-        return [
-            found
-            for key, value in after.items()
-            for found in _changed_paths(
-                (before or {}).get(key), value, f"{path}.{key}" if path else key
-            )
-        ]
-    if (
-        isinstance(after, (list, tuple))
-        and after
-        and isinstance(after[0], dict)
-        and "id" in after[0]
-    ):
-        known = {item["id"]: item for item in before or ()}
-        return [
-            found
-            for item in after
-            for found in _changed_paths(known.get(item["id"]), item, f"{path}.{item['id']}")
-        ]
-    return [path]
