@@ -68,9 +68,9 @@ def same_machine(environment: Environment, host: Host) -> bool:
         gpu.name == environment.gpu
         and (gpu.mig_profile or None) == (environment.mig_profile or None)
         and (
-            gpu.memory_bytes is None
+            (size := host.size_of(gpu)) is None
             or environment.gpu_memory_bytes is None
-            or near(environment.gpu_memory_bytes, gpu.memory_bytes)
+            or near(environment.gpu_memory_bytes, size)
         )
         for gpu in host.gpus
     )

@@ -12,9 +12,12 @@ import msgspec
 from budget.attempts import Attempt, ImportedLog, Measurements, Session
 from budget.conditions import Service
 from budget.estimates import Estimate
+from budget.failures import cause_of
 from budget.figures import Figure, Source
 from budget.messages import Message, Problem
 from budget.project import Project
+from budget.sessions import divide
+from budget.spans import length
 from budget.wording import Wording
 
 if TYPE_CHECKING:
@@ -102,13 +105,28 @@ def attempt(item: Attempt, service: Service | None) -> dict[str, Any]:
         "outcome": item.outcome,
         "duration_s": item.duration_s,
         "phases_s": {name: item.phase_s(name) for name in ("prepare", "load", "run")},
-        "calls": len(item.calls),
+        "layers": {name: list(item.layers_of(name)) for name in ("prepare", "load", "run")},
+        "calls": len(item.counted_calls),
+        "ranks": list(item.ranks),
+        "timed_out": item.timed_out,
+        "hook": item.hook,
+        "hook_why": item.hook_why,
+        "devices_read_by": item.devices_read_by,
+        "devices_why": item.devices_why,
+        "repeat": msgspec.to_builtins(item.repeat),
+        "retry_of": item.retry_of,
+        "results": [
+            {"name": given.name, "value": given.value, "unit": given.unit, "expected": expected}
+            for given, expected in item.judged_results()
+        ],
         "memory": [msgspec.to_builtins(memory) for memory in item.memory],
         "failures": [
             {
                 "kind": given.kind,
                 "message": given.text,
                 "phase": given.phase,
+                "cause": cause.id if (cause := cause_of(given)) else None,
+                "advice": cause.advice if cause else None,
                 "line": given.source.line,
             }
             for given in item.failures
@@ -123,8 +141,9 @@ def attempt(item: Attempt, service: Service | None) -> dict[str, Any]:
     return result
 
 
-def session(item: Session) -> dict[str, Any]:
-    """Return a session."""
+def session(item: Session, attempts: Sequence[Attempt] = ()) -> dict[str, Any]:
+    """Return a session, and where its reserved time went."""
+    division = divide(item, attempts)
     return {
         "session": item.id,
         "host": msgspec.to_builtins(item.host),
@@ -133,6 +152,26 @@ def session(item: Session) -> dict[str, Any]:
         "closed": item.closed,
         "reserved_s": item.reserved_s,
         "waits": [{"reason": wait.reason, "duration_s": wait.duration_s} for wait in item.waits],
+        "idle_s": length(division.idle) if division else None,
+        "gaps_s": length(division.gaps) if division else None,
+        "gaps_free_s": length(division.gaps_free) if division else None,
+        "gaps_used_s": length(division.gaps_used) if division else None,
+        "samples": len(item.samples),
+        "checks": [
+            {"name": check.name, "passed": check.passed, "said": check.said}
+            for check in item.checks
+        ],
+        "changes": [
+            {
+                "kind": change.kind,
+                "what": change.what,
+                "from": change.before,
+                "to": change.after,
+                "reason": change.reason,
+                "layer": change.layer,
+            }
+            for change in item.changes
+        ],
         "notes": [note.text for note in item.notes],
     }
 
@@ -141,7 +180,7 @@ def reading(logs: Sequence[ImportedLog], measurements: Measurements) -> dict[str
     """Return what ``read`` prints."""
     return {
         "files": [log(item) for item in logs],
-        "sessions": [session(item) for item in measurements.sessions],
+        "sessions": [session(item, measurements.attempts) for item in measurements.sessions],
         "attempts": [attempt(item, None) for item in measurements.attempts],
         "problems": [problem(item) for item in measurements.problems],
     }

@@ -6,26 +6,29 @@ not say"; nothing here is ever filled in. Every record remembers the file and li
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
 
 import msgspec
 
 from budget.figures import Source
+from budget.hosts import NO_GPU_SIGNS as NO_GPU_SIGNS
+from budget.hosts import Gpu as Gpu
+from budget.hosts import Host as Host
+from budget.hosts import Instance as Instance
+from budget.hosts import Software as Software
 from budget.messages import Problem
+from budget.phases import Stretch, seconds_by_name, stretches
 
 Outcome = Literal["ok", "failed", "interrupted"]
 PhaseName = Literal["prepare", "load", "run"]
 PHASES: tuple[PhaseName, ...] = ("prepare", "load", "run")
 
-NO_GPU_SIGN = "nvidia-smi was not found"
-NO_GPU_SIGN_MACOS = "macOS has no driver for NVIDIA GPUs"
-NO_GPU_SIGNS = (NO_GPU_SIGN, NO_GPU_SIGN_MACOS)
-"""The only reasons of ``Host.gpus_why`` that mean that the host has no GPU (probe/LOG.md)."""
-
-NESTING_SLACK_S = 1e-3
-"""How far a phase may seem to end after the one that holds it: two clocks and rounding."""
+WITHOUT_RUN_SHARE = 0.02
+WITHOUT_RUN_S = 1.0
+"""An attempt whose phases cover it but for this share, or these seconds, and hold no run was
+preparation: a program that marked only part of itself leaves more than that."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,16 +67,46 @@ class Sign(Record, frozen=True, kw_only=True):
         return (later.at - self.at).total_seconds()
 
 
+class Spread(Record, frozen=True, kw_only=True):
+    """Samples of one quantity in one window."""
+
+    low: float
+    mean: float
+    high: float
+    count: int
+
+
+class Sample(Fact, frozen=True, kw_only=True):
+    """What one device did in a window that ended at ``at`` and lasted ``window_s``."""
+
+    device: str
+    at: datetime | None
+    window_s: float
+    layer: str
+    node: int | None = None
+    attempt: str | None = None
+    memory_bytes: Spread | None = None
+    """In use on a GPU; on the host, resident memory of the measured processes."""
+    utilisation_percent: Spread | None = None
+    power_w: Spread | None = None
+
+
 class Memory(Record, frozen=True, kw_only=True):
-    """Peak memory of one device. ``device`` is ``host`` or the index of a GPU."""
+    """Peak memory of one device: ``host``, the index of a GPU, or an instance such as ``0:1``."""
 
     device: str
     layer: str
     """Which layer measured it: ``parent``, ``hook`` or ``api``."""
+    rank: int | None = None
+    node: int | None = None
     tensor_peak_bytes: int | None = None
     allocator_peak_bytes: int | None = None
     device_peak_bytes: int | None = None
     resident_peak_bytes: int | None = None
+    process_peak_bytes: int | None = None
+    """In use by the command's own processes, as the driver counts them."""
+    attribution: str | None = None
+    """``process``: the driver named the command's processes; ``device``: only the whole card."""
     baseline_bytes: int | None = None
     exact: bool = False
     source: Source | None = None
@@ -90,6 +123,10 @@ class Phase(Fact, frozen=True, kw_only=True):
     """False when the log has no end of this phase: the process died in it."""
     outcome: Outcome | None = None
     memory: tuple[Memory, ...] = ()
+    rank: int | None = None
+    node: int | None = None
+    forward_calls: int | None = None
+    """Calls of a model outside a generate call, as the hook counted them."""
 
 
 class Call(Fact, frozen=True, kw_only=True):
@@ -100,6 +137,8 @@ class Call(Fact, frozen=True, kw_only=True):
     output_tokens: int | None = None
     batch_size: int | None = None
     read_by: str | None = None
+    rank: int | None = None
+    node: int | None = None
 
 
 class Failure(Fact, frozen=True, kw_only=True):
@@ -109,6 +148,12 @@ class Failure(Fact, frozen=True, kw_only=True):
     signature: str | None = None
     text: str | None = None
     phase: str | None = None
+    cause: str | None = None
+    """Its entry in the probe's table of causes; None: none fits, or the log is older."""
+    line: str | None = None
+    """The line of the message that decides the cause."""
+    layer: str | None = None
+    rank: int | None = None
 
 
 class Outcomes(Fact, frozen=True, kw_only=True):
@@ -121,13 +166,26 @@ class Outcomes(Fact, frozen=True, kw_only=True):
 
 
 class Change(Record, frozen=True, kw_only=True):
-    """Something a person changed between attempts."""
+    """Something a person changed between attempts, or the hook saw change between two calls."""
 
     kind: str
     what: str
     before: str | None = None
     after: str | None = None
     reason: str | None = None
+    at: datetime | None = None
+    layer: str | None = None
+    """``hook``: seen between two calls of one process; None when a person said it."""
+    attempt: str | None = None
+    source: Source
+
+
+class Check(Record, frozen=True, kw_only=True):
+    """One question of ``probe check``. ``passed`` None: it could not be asked."""
+
+    name: str
+    passed: bool | None
+    said: str | None = None
     at: datetime | None = None
     source: Source
 
@@ -167,44 +225,34 @@ class Intended(Record, frozen=True, kw_only=True):
     parameters: dict[str, str] = {}
 
 
-class Gpu(Record, frozen=True, kw_only=True):
-    """One GPU of a host as probed."""
+class Repeat(Record, frozen=True, kw_only=True):
+    """Which of the repetitions asked for an attempt is."""
 
-    name: str | None = None
-    uuid: str | None = None
-    memory_bytes: int | None = None
-    compute_capability: str | None = None
-    mig_profile: str | None = None
+    number: int
+    of: int
 
 
-class Host(Record, frozen=True, kw_only=True):
-    """A host as probed."""
+class Part(Record, frozen=True, kw_only=True):
+    """What the probe around one rank of an attempt saw; ``rank`` None: there is one probe."""
 
-    os: str | None = None
-    cpu: str | None = None
-    cpu_count: int | None = None
-    ram_bytes: int | None = None
-    python: str | None = None
-    driver: str | None = None
-    gpus: tuple[Gpu, ...] = ()
-    gpus_why: str | None = None
-    """Why no GPU is listed, where none is."""
-
-    @property
-    def gpu_count(self) -> int | None:
-        """Number of GPUs: 0 when the host is known to have none, None when it is not known."""
-        if self.gpus:
-            return len(self.gpus)
-        return 0 if self.gpus_why in NO_GPU_SIGNS else None
-
-
-class Software(Record, frozen=True, kw_only=True):
-    """What the measured process had loaded. ``cuda`` None with a torch: a build without CUDA."""
-
-    torch: str | None = None
-    cuda: str | None = None
-    arch_list: tuple[str, ...] = ()
-    libraries: dict[str, str] = {}
+    rank: int | None = None
+    node: int | None = None
+    outcome: Outcome | None
+    started_at: datetime | None
+    duration_s: float | None
+    exit_code: int | None = None
+    signal: str | None = None
+    timed_out: bool = False
+    memory: tuple[Memory, ...] = ()
+    hook: str | None = None
+    """``loaded``, ``idle`` (no library that it knows was used) or ``not-loaded``."""
+    hook_why: str | None = None
+    devices_read_by: str | None = None
+    devices_why: str | None = None
+    probe_cpu_s: float | None = None
+    source: Source
+    end_source: Source | None = None
+    began: Sign | None = None
 
 
 class Attempt(Record, frozen=True, kw_only=True):
@@ -216,12 +264,14 @@ class Attempt(Record, frozen=True, kw_only=True):
     """The label it was started with: a proposal."""
     role: Literal["trial", "campaign"]
     outcome: Outcome | None
-    """None: the log has no end of this attempt."""
+    """The worst of its ranks; None: the log has no end of this attempt."""
     started_at: datetime | None
     duration_s: float | None
-    """Wall time; a lower bound when ``outcome`` is None."""
+    """Wall time, of several ranks that of the slowest; a lower bound when ``outcome`` is None."""
     exit_code: int | None = None
     signal: str | None = None
+    timed_out: bool = False
+    """Whether the probe ended it because its time was over."""
     argv: tuple[str, ...] = ()
     code: Code = Code()
     intended: Intended = Intended()
@@ -233,6 +283,17 @@ class Attempt(Record, frozen=True, kw_only=True):
     failures: tuple[Failure, ...] = ()
     results: tuple[Outcomes, ...] = ()
     retry_of: str | None = None
+    expected: dict[str, str] = {}
+    """Results that the paper states, as typed to the probe."""
+    variables: dict[str, str] = {}
+    """Environment variables that steer inference libraries."""
+    repeat: Repeat | None = None
+    hook: str | None = None
+    hook_why: str | None = None
+    devices_read_by: str | None = None
+    devices_why: str | None = None
+    parts: tuple[Part, ...] = ()
+    """One for each rank that a probe was started around; none where there is one probe."""
     source: Source
     """The line of ``attempt.start``."""
     end_source: Source | None = None
@@ -242,13 +303,80 @@ class Attempt(Record, frozen=True, kw_only=True):
     def phase_s(self, name: str) -> float | None:
         """Return the total seconds of phase ``name``; None when it was not recorded in full.
 
-        Each moment of a process belongs to its innermost phase, and what several processes do at
-        the same time counts once.
+        No moment counts twice: see ``budget.phases``.
         """
         durations = [phase.duration_s for phase in self.phases if phase.name == name]
         if not durations or any(value is None for value in durations):
             return None
-        return _total_s([part for part in _parts(self.phases) if part.name == name])
+        return seconds_by_name(self.phases)[name]
+
+    def course(self) -> list[Stretch[Phase]]:
+        """Return the dated phases as one course, in seconds since the first of them began."""
+        return stretches(self.phases)
+
+    def layers_of(self, name: str) -> tuple[str, ...]:
+        """Return which layers the time of phase ``name`` rests on."""
+        dated = [item.phase for item in self.course() if item.phase.name == name]
+        found = dated or [phase for phase in self.phases if phase.name == name]
+        return tuple(sorted({phase.layer for phase in found}))
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """The ranks that wrote anything, in order; empty for a run that is not distributed."""
+        seen: set[int | None] = {part.rank for part in self.parts}
+        seen |= {phase.rank for phase in self.phases} | {call.rank for call in self.calls}
+        return tuple(sorted(rank for rank in seen if rank is not None))
+
+    @property
+    def counted_calls(self) -> tuple[Call, ...]:
+        """The calls that count as units of work.
+
+        What the program itself stated outranks what the hook saw. Of several ranks those of one
+        count, of the one whose calls took longest: every rank of a tensor-parallel group records
+        every call. Where ranks share the calls among them (data parallel), an estimate in calls
+        is then an upper one, and says so.
+        """
+        stated = tuple(item for item in self.calls if item.read_by == "api") or self.calls
+        spent_s: dict[int, float] = {}
+        for item in stated:
+            if item.rank is not None:
+                spent_s[item.rank] = spent_s.get(item.rank, 0.0) + (item.duration_s or 0.0)
+        if len(spent_s) < 2:
+            return stated
+        slowest = max(sorted(spent_s), key=lambda rank: spent_s[rank])
+        return tuple(item for item in stated if item.rank == slowest)
+
+    def judged_results(self) -> tuple[tuple[Outcomes, Any], ...]:
+        """Return each result with what the paper states: by the program, else typed at the start.
+
+        A result that was expected and never reported stands last, with None as its value.
+        """
+        told = [
+            (item, self.expected.get(item.name) if item.expected is None else item.expected)
+            for item in self.results
+        ]
+        names = {item.name for item in self.results}
+        told += [
+            (Outcomes(key=f"expected-{name}", source=self.source, name=name, value=None), value)
+            for name, value in self.expected.items()
+            if name not in names
+        ]
+        return tuple(told)
+
+    @property
+    def without_run(self) -> bool:
+        """Whether it was preparation as a whole: its phases cover it, and none of them is a run."""
+        if not self.phases or self.duration_s is None:
+            return False
+        if any(phase.name == "run" or phase.duration_s is None for phase in self.phases):
+            return False
+        rest_s = unattributed_s(self) or 0.0
+        return rest_s <= max(WITHOUT_RUN_S, WITHOUT_RUN_SHARE * self.duration_s)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether a run of it ended well; preparation alone is none."""
+        return self.outcome == "ok" and not self.without_run
 
     @property
     def reached_run(self) -> bool:
@@ -286,6 +414,10 @@ class Session(Record, frozen=True, kw_only=True):
     waits: tuple[Wait, ...] = ()
     changes: tuple[Change, ...] = ()
     notes: tuple[Note, ...] = ()
+    checks: tuple[Check, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    nodes: tuple[int, ...] = ()
+    """Numbers of the nodes of a distributed run; empty where none is stated."""
     source: Source
 
     @property
@@ -319,75 +451,50 @@ class Measurements(Record, frozen=True, kw_only=True):
         return next((item for item in self.sessions if item.id == session_id), None)
 
 
+SEVERITY: tuple[Outcome | None, ...] = ("failed", "interrupted", None, "ok")
+"""Outcomes of the ranks of one attempt, the worst first; no end is worse than a good one."""
+
+
+def of_parts(attempt: Attempt, parts: Sequence[Part]) -> Attempt:
+    """Return an attempt as its ranks together say: the slowest time, the worst outcome.
+
+    Peaks stand side by side, each with its rank: they are never added up.
+    """
+    ordered = tuple(sorted(parts, key=lambda part: (part.rank is None, part.rank or 0)))
+    worst = min(ordered, key=lambda part: SEVERITY.index(part.outcome))
+    hook = min((part for part in ordered), key=lambda part: HOOKS.index(part.hook))
+    read = next((part for part in ordered if part.devices_read_by), ordered[0])
+    starts = [part.started_at for part in ordered if part.started_at is not None]
+    slowest = max(ordered, key=lambda part: part.duration_s or 0.0)
+    return msgspec.structs.replace(
+        attempt,
+        outcome=worst.outcome,
+        started_at=min(starts, default=None),
+        duration_s=slowest.duration_s,
+        exit_code=worst.exit_code,
+        signal=worst.signal,
+        timed_out=any(part.timed_out for part in ordered),
+        memory=tuple(memory for part in ordered for memory in part.memory),
+        hook=hook.hook,
+        hook_why=hook.hook_why,
+        devices_read_by=read.devices_read_by,
+        devices_why=None if read.devices_read_by else read.devices_why,
+        parts=() if len(ordered) == 1 and ordered[0].rank is None else ordered,
+        source=ordered[0].source,
+        end_source=worst.end_source or slowest.end_source,
+        began=ordered[0].began,
+    )
+
+
+HOOKS: tuple[str | None, ...] = ("not-loaded", None, "idle", "loaded")
+"""What the hook did in the ranks of one attempt, the worst first."""
+
+
 def unattributed_s(attempt: Attempt) -> float | None:
     """Return the seconds of an attempt that belong to no phase; None when it has no duration."""
     if attempt.duration_s is None:
         return None
-    return max(0.0, attempt.duration_s - _total_s(_parts(attempt.phases)))
-
-
-class _Part(msgspec.Struct):
-    """What is left of a phase without the phases inside it. ``spans``: relative seconds."""
-
-    process: str
-    name: str
-    seconds: float
-    start: float | None
-    end: float
-    spans: list[tuple[float, float]]
-
-
-def _parts(phases: Iterable[Phase]) -> list[_Part]:
-    """Return of each phase of known length what belongs to none of the phases inside it."""
-    known = list(phases)
-    zero = min((phase.started_at for phase in known if phase.started_at), default=None)
-    parts: list[_Part] = []
-    for phase in known:
-        if phase.duration_s is None:
-            continue
-        start = None
-        if zero is not None and phase.started_at is not None:
-            start = (phase.started_at - zero).total_seconds()
-        end = (start or 0.0) + phase.duration_s
-        spans = [] if start is None else [(start, end)]
-        process = phase.key.partition("-")[0]
-        parts.append(_Part(process, phase.name, phase.duration_s, start, end, spans))
-    dated = [part for part in parts if part.start is not None]
-    open_parts: dict[str, list[_Part]] = {}
-    for part in sorted(dated, key=lambda part: (part.start or 0.0, -part.end)):
-        start = part.start or 0.0
-        stack = open_parts.setdefault(part.process, [])
-        while stack and (stack[-1].end <= start or stack[-1].end + NESTING_SLACK_S < part.end):
-            stack.pop()
-        if stack:
-            outer = stack[-1]
-            # Of the inner phase, what does not hang over the end of the outer one.
-            within_s = part.seconds - max(0.0, part.end - outer.end)
-            outer.seconds = max(0.0, outer.seconds - max(0.0, within_s))
-            begin, end = outer.spans.pop()
-            outer.spans += [(begin, start), (min(part.end, end), end)]
-        stack.append(part)
-    return parts
-
-
-def _total_s(parts: list[_Part]) -> float:
-    """Return the seconds of all parts; what several processes did at one time counts once."""
-    total_s = sum(part.seconds for part in parts)
-    by_process: dict[str, list[tuple[float, float]]] = {}
-    for part in parts:
-        by_process.setdefault(part.process, []).extend(part.spans)
-    if len(by_process) < 2:
-        return total_s
-    together = _union_s(span for spans in by_process.values() for span in spans)
-    return total_s - max(0.0, sum(map(_union_s, by_process.values())) - together)
-
-
-def _union_s(spans: Iterable[tuple[float, float]]) -> float:
-    total_s, reached = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total_s += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return total_s
+    return max(0.0, attempt.duration_s - sum(seconds_by_name(attempt.phases).values()))
 
 
 def moment(value: datetime | None) -> float:

@@ -194,7 +194,7 @@ def decide(project: str, logs: tuple[str, ...], as_json: bool, as_of: str | None
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def probe(arguments: tuple[str, ...]) -> None:
-    """The probe: run, start, wait, resume, note, change, end (see `probe --help`)."""
+    """The probe: measures a command on this host (see `probe --help`)."""
     from budget.probe.cli import main as probe_main
 
     sys.exit(probe_main(list(arguments)))

@@ -52,6 +52,11 @@ class Basis(msgspec.Struct, frozen=True):
         return [attempt for attempt in self.attempts if attempt.outcome == "ok"]
 
     @property
+    def runs(self) -> list[Attempt]:
+        """Those of them that were runs; preparation alone is none."""
+        return [attempt for attempt in self.attempts if attempt.succeeded]
+
+    @property
     def starts(self) -> int | None:
         """How often a process of the block still has to start."""
         per_session = self.block.unit == "call" and self.block.load_per == "session"
@@ -59,8 +64,8 @@ class Basis(msgspec.Struct, frozen=True):
 
     @property
     def separated(self) -> bool:
-        """Whether any of them recorded phases."""
-        return any(attempt.phases for attempt in self.ok)
+        """Whether any of the runs among them recorded phases."""
+        return any(attempt.phases for attempt in self.ok if not attempt.without_run)
 
 
 def run_samples(
@@ -74,7 +79,7 @@ def run_samples(
     for attempt in attempts:
         group = groups.setdefault(allocation.get(attempt.session, attempt.session), [])
         if block.unit == "call":
-            timed = [call for call in attempt.calls if call.duration_s is not None]
+            timed = [call for call in attempt.counted_calls if call.duration_s is not None]
             group.extend(call.duration_s for call in timed if call.duration_s is not None)
             sources.extend(call.source for call in timed)
         elif (seconds := attempt.phase_s("run")) is not None:
@@ -99,17 +104,24 @@ def comparable(block: Block, attempts: Sequence[Attempt]) -> Message | None:
 
 
 def counting(block: Block, serving: Sequence[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts that count towards the plan: trials only where the block says so."""
+    """Return the attempts that count towards the plan: trials only where the block says so.
+
+    Preparation alone is no run.
+    """
     return tuple(
         attempt
         for attempt in serving
-        if attempt.outcome == "ok" and (attempt.role == "campaign" or block.count_trials)
+        if attempt.succeeded and (attempt.role == "campaign" or block.count_trials)
     )
 
 
 def units_of(block: Block, attempts: Iterable[Attempt]) -> int:
-    """Return how many units of the block these attempts were."""
-    return sum(len(item.calls) if block.unit == "call" else 1 for item in attempts)
+    """Return how many units of the block these attempts were; preparation alone is none."""
+    return sum(
+        len(item.counted_calls) if block.unit == "call" else 1
+        for item in attempts
+        if not item.without_run
+    )
 
 
 def further_units(block: Block, serving: Sequence[Attempt]) -> int | None:
@@ -138,7 +150,7 @@ def is_part(basis: Basis, name: Component) -> bool:
     if not basis.ok or name in ("unattributed", "retry", "wait"):
         return True
     if name == "prepare":
-        return basis.separated
+        return basis.separated or any(attempt.without_run for attempt in basis.ok)
     return any(phase.name == name for attempt in basis.ok for phase in attempt.phases)
 
 
@@ -159,7 +171,7 @@ def remaining_hours(
         return not_applicable("h", msg("prepared elsewhere, not on this machine"))
     if unlike is not None:
         return missing("h", unlike)
-    if not basis.ok:
+    if not (basis.ok if name == "prepare" else basis.runs):
         return missing("h", no_attempt(block, basis.attempts))
     repeats = _repeats(basis, name)
     if repeats is None:
@@ -224,7 +236,8 @@ def _repeats(basis: Basis, name: Component) -> int | None:
     if name == "load":
         return further if block.load_per == "run" else basis.sessions
     if name == "prepare":
-        prepared = any(item.phase_s("prepare") is not None for item in basis.counting)
+        campaign = [item for item in basis.ok if item.role == "campaign" or block.count_trials]
+        prepared = any(item.phase_s("prepare") is not None for item in campaign)
         once = 0 if prepared else 1
         return {"block": once, "session": basis.sessions, "run": further}[block.prepare.per]
     return basis.starts if name == "unattributed" else further
@@ -238,10 +251,12 @@ def _samples(basis: Basis, name: Component) -> tuple[dict[str, list[float]], tup
     sources: list[Source] = []
     for attempt in basis.ok:
         if name == "unattributed":
+            if attempt.without_run:
+                continue
             seconds = unattributed_s(attempt)
             if seconds is not None and basis.block.unit == "call":
                 # What the run phase did besides its calls happens once per process.
-                calls = sum(call.duration_s or 0.0 for call in attempt.calls)
+                calls = sum(call.duration_s or 0.0 for call in attempt.counted_calls)
                 seconds += max(0.0, (attempt.phase_s("run") or 0.0) - calls)
         else:
             seconds = attempt.phase_s(name)
@@ -255,7 +270,7 @@ def _samples(basis: Basis, name: Component) -> tuple[dict[str, list[float]], tup
 
 
 def no_attempt(block: Block, attempts: Sequence[Attempt]) -> Message:
-    if attempts:
+    if any(not attempt.without_run for attempt in attempts):
         return msg(
             "every attempt of {block} failed: find out why, then measure again", block=block.id
         )
@@ -266,10 +281,21 @@ def _not_recorded(basis: Basis, name: Component) -> Message:
     if name == "run" and basis.block.unit == "call":
         return msg("the log counts no calls: plan in attempts, or record calls")
     if not basis.separated:
-        return msg("not separated: the measured code recorded no phases, its time is unattributed")
+        return not_separated(basis)
     if name == "prepare":
         return msg("no attempt recorded preparing: measure it, or say that it happens elsewhere")
     return msg("no attempt recorded this phase: its time is in unattributed")
+
+
+def not_separated(basis: Basis) -> Message:
+    """Return why no attempt of a block has phases: the hook's own reason where it has one."""
+    reasons = [item.hook_why for item in basis.ok if item.hook == "not-loaded"]
+    if reasons:
+        return msg(
+            "not separated: the hook did not load ({why}), so the time is unattributed",
+            why=next((reason for reason in reasons if reason), msg("no reason recorded")),
+        )
+    return msg("not separated: the measured code recorded no phases, its time is unattributed")
 
 
 def _declared_waits(basis: Basis, project: Project) -> Figure:

@@ -113,7 +113,8 @@ def _cuda(attempt: Attempt) -> str | None:
 
 def _memory(environment: Environment | None, attempt: Attempt) -> Values:
     if _has_gpus(environment, attempt):
-        sizes = [gpu.memory_bytes for gpu in attempt.host.gpus if gpu.memory_bytes is not None]
+        host = attempt.host
+        sizes = [size for gpu in host.gpus if (size := host.size_of(gpu)) is not None]
         return environment and environment.gpu_memory_bytes, min(sizes, default=None)
     return environment and environment.ram_bytes, attempt.host.ram_bytes
 

@@ -45,6 +45,8 @@ from budget.spending import spent_hours
 
 NO_BASELINE = msg("no memory was read before the start: what others used is in it")
 """Stands beside a device peak from which no baseline could be taken off."""
+RANKS_APART = msg("of the rank with the highest peak: the host holds all ranks at once")
+"""Stands beside a host peak of several ranks, each measured by a probe of its own."""
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,7 +122,7 @@ def _estimate(
         counting(block, serving),
         reliefs,
     )
-    unlike = comparable(block, basis.ok)
+    unlike = comparable(block, basis.runs)
     remaining = {name: remaining_hours(basis, name, unlike, project) for name in COMPONENTS}
     remaining_h = total(
         [Input(NAMES[name], figure) for name, figure in remaining.items() if is_part(basis, name)],
@@ -180,6 +182,10 @@ def peak_bytes(memory: Memory, *, with_gpus: bool) -> int | None:
     return memory.device_peak_bytes - (memory.baseline_bytes or 0)
 
 
+def _side_by_side(attempt: Attempt, memory: Memory) -> bool:
+    return memory.device == "host" and len(attempt.parts) > 1
+
+
 def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
     """Return the highest peak of the serving attempts on the device that counts."""
     if machine_gpus is None:
@@ -187,13 +193,13 @@ def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
             "bytes", msg("the machine of {block} is not described", block=basis.block.id)
         )
     peaks: list[tuple[int, Source, Attempt]] = []
-    unsettled = False
+    unsettled = apart = False
     for attempt in basis.ok:
         for memory in attempt.memory:
-            peak = peak_bytes(memory, with_gpus=machine_gpus > 0)
+            peak = peak_bytes(memory, with_gpus=machine_gpus > 0 and not attempt.host.unified)
             if peak is None:
                 continue
-            unsettled = unsettled or (machine_gpus > 0 and memory.baseline_bytes is None)
+            unsettled = unsettled or (memory.device != "host" and memory.baseline_bytes is None)
             line = memory.source or attempt.end_source or attempt.source
             peaks.append((peak, line, attempt))
     if not peaks:
@@ -218,7 +224,7 @@ def _peak(basis: Basis, machine_gpus: int | None) -> Figure:
         state=State.MEASURED,
         n=len(seen),
         k=len({basis.allocation.get(a.session, a.session) for a in seen.values()}),
-        why=NO_BASELINE if unsettled else None,
+        why=NO_BASELINE if unsettled else RANKS_APART if apart else None,
         formula=msg("highest of {n} attempts", n=len(seen)),
         sources=(source,),
     )
@@ -242,10 +248,23 @@ def _notes(basis: Basis, unlike: Message | None) -> tuple[Message, ...]:
     notes: list[Message] = []
     if unlike is not None:
         notes.append(unlike)
-    if basis.ok and not basis.separated:
+    if basis.runs and not basis.separated:
         notes.append(msg("the measured code recorded no phases: prepare, load and run are one"))
-    if basis.ok and not any(attempt.calls for attempt in basis.ok):
+        reasons = [item.hook_why for item in basis.runs if item.hook == "not-loaded"]
+        if reasons:
+            why = next((reason for reason in reasons if reason), msg("no reason recorded"))
+            notes.append(msg("the hook did not load: {why}", why=why))
+    if basis.runs and not any(attempt.calls for attempt in basis.runs):
         notes.append(msg("the log counts no calls: the sizes really processed are not verified"))
     if any(phase.layer == "api" for attempt in basis.ok for phase in attempt.phases):
         notes.append(msg("phases were marked by the measured code itself (layer api)"))
+    shared = max((len({call.rank for call in item.calls}) for item in basis.runs), default=0)
+    if shared > 1 and basis.block.unit == "call":
+        notes.append(
+            msg(
+                "{count} ranks recorded calls, those of one count: where the ranks share the calls "
+                "among them, the hours are too high",
+                count=shared,
+            )
+        )
     return tuple(notes)

@@ -11,6 +11,7 @@ import msgspec
 from budget.attempts import (
     Attempt,
     Change,
+    Check,
     Fact,
     Fragment,
     ImportedLog,
@@ -21,12 +22,13 @@ from budget.attempts import (
     Software,
     Wait,
     moment,
+    of_parts,
 )
 from budget.figures import Source
 from budget.messages import Problem, msg
 
 FactT = TypeVar("FactT", bound=Fact)
-RecordT = TypeVar("RecordT", bound=Change | Note)
+RecordT = TypeVar("RecordT", bound=Change | Check | Note)
 
 
 def combine(logs: Iterable[ImportedLog]) -> Measurements:
@@ -51,6 +53,13 @@ def combine(logs: Iterable[ImportedLog]) -> Measurements:
                 attempts[attempt.id] = attempt
                 continue
             kept, left = attempts[attempt.id], attempt
+            if {part.rank for part in left.parts} - {part.rank for part in kept.parts}:
+                attempts[attempt.id] = _with_ranks(kept, left)
+                continue
+            if kept.parts and left.parts:
+                attempts[attempt.id] = _with_ranks(kept, left)
+                repeated.setdefault((left.source.name, kept.source.name), []).append(left)
+                continue
             if kept.end_source is None and attempt.end_source is not None:
                 attempts[attempt.id], kept, left = attempt, attempt, kept
             if kept.end_source is None:
@@ -64,7 +73,7 @@ def combine(logs: Iterable[ImportedLog]) -> Measurements:
         Problem(
             log.name,
             msg("the file holds no attempt: no command was measured in it"),
-            msg("measure one with `python -m budget.probe run --block NAME -- COMMAND`"),
+            msg("measure one with `python3 probe.pyz run --block NAME -- COMMAND`"),
         )
         for log in without_attempt
         if not any(sessions[session.id].attempts for session in log.sessions)
@@ -108,6 +117,9 @@ def _joined(first: Session, other: Session) -> Session:
         waits=_waits_of(first, other),
         changes=_once(first.changes, other.changes),
         notes=_once(first.notes, other.notes),
+        checks=_once(first.checks, other.checks),
+        samples=_merged(first.samples, other.samples),
+        nodes=tuple(sorted({*first.nodes, *other.nodes})),
     )
 
 
@@ -155,6 +167,29 @@ def _at_least(attempt: Attempt, duration_s: float | None) -> Attempt:
     if duration_s is None or (attempt.duration_s or 0.0) >= duration_s:
         return attempt
     return msgspec.structs.replace(attempt, duration_s=duration_s)
+
+
+def _with_ranks(kept: Attempt, left: Attempt) -> Attempt:
+    """Join what two files say of the ranks of one attempt; of one rank, the file with its end."""
+    parts = {part.rank: part for part in kept.parts}
+    for part in left.parts:
+        known = parts.get(part.rank)
+        if known is None or (known.end_source is None and part.end_source is not None):
+            parts[part.rank] = part
+    first = kept if min(parts, key=_by_rank) in {part.rank for part in kept.parts} else left
+    joined = msgspec.structs.replace(
+        first,
+        software=_with_torch(kept.software, left.software),
+        phases=_merged(kept.phases, left.phases),
+        calls=_merged(kept.calls, left.calls),
+        failures=_merged(kept.failures, left.failures),
+        results=_merged(kept.results, left.results),
+    )
+    return of_parts(joined, tuple(parts.values()))
+
+
+def _by_rank(rank: int | None) -> tuple[bool, int]:
+    return rank is None, rank or 0
 
 
 def _with_fragment(attempt: Attempt, fragment: Fragment) -> Attempt:

@@ -31,7 +31,7 @@ def propose(project: Project, measurements: Measurements) -> Project:
     """
     settled = {block.id for block in project.blocks}
     for attempt in measurements.attempts:
-        if attempt.outcome != "ok" or attempt.block in settled:
+        if not attempt.succeeded or attempt.block in settled:
             continue
         project = _with_environment(project, attempt)
         if not _served(project, attempt) and not _proposed(project, attempt):
@@ -80,7 +80,7 @@ def _with_environment(project: Project, attempt: Attempt) -> Project:
         os=host.os,
         gpu=gpu.name if gpu else None,
         gpu_count=host.gpu_count,
-        gpu_memory_bytes=gpu.memory_bytes if gpu else None,
+        gpu_memory_bytes=host.size_of(gpu) if gpu else None,
         mig_profile=gpu.mig_profile if gpu else None,
         driver=host.driver,
         ram_bytes=host.ram_bytes,

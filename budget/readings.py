@@ -6,7 +6,7 @@ import msgspec
 
 from budget.attempts import Attempt, Measurements
 from budget.components import comparable
-from budget.estimates import NO_BASELINE, Estimate, peak_bytes
+from budget.estimates import NO_BASELINE, RANKS_APART, Estimate, peak_bytes
 from budget.figures import Figure, State, missing
 from budget.messages import msg
 from budget.project import Block
@@ -24,10 +24,12 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True):
 
 def peak(attempt: Attempt) -> Peak:
     """Return the highest peak of an attempt, by the rule of ``estimates.peak_bytes``."""
-    gpus = attempt.host.gpus
+    gpus = () if attempt.host.unified else attempt.host.gpus
     if gpus:
-        limit = min((item.memory_bytes for item in gpus if item.memory_bytes), default=None)
+        limit = min((item.usable_bytes for item in gpus if item.usable_bytes), default=None)
         lacking = msg("no device layer measured memory")
+        if attempt.devices_why:
+            lacking = msg("no device layer measured memory: {why}", why=attempt.devices_why)
     else:
         limit = attempt.host.ram_bytes
         lacking = msg("no layer measured resident memory")
@@ -39,12 +41,18 @@ def peak(attempt: Attempt) -> Peak:
     if not found:
         return Peak(figure=missing("bytes", lacking), limit_bytes=limit, layer=None, gpu=bool(gpus))
     value, memory = max(found, key=lambda pair: pair[0])
+    limit = attempt.host.memory_of(memory.device) or limit
+    apart = memory.device == "host" and len(attempt.parts) > 1
     source = memory.source or attempt.end_source or attempt.source
     figure = Figure(
         value=value,
         unit="bytes",
         state=State.MEASURED,
-        why=NO_BASELINE if gpus and memory.baseline_bytes is None else None,
+        why=NO_BASELINE
+        if gpus and memory.baseline_bytes is None
+        else RANKS_APART
+        if apart
+        else None,
         sources=(source,),
     )
     return Peak(figure=figure, limit_bytes=limit, layer=memory.layer, gpu=bool(gpus))

@@ -87,12 +87,15 @@ def rated_failures(
 
 
 def reliefs_of(sessions: Sequence[Session]) -> tuple[datetime, ...]:
-    """Return the moments at which a person recorded a change or began to wait for a fix."""
+    """Return the moments at which a person recorded a change or began to wait for a fix.
+
+    What the hook saw change between two calls of one program removed no cause.
+    """
     return tuple(
         at
         for session in sessions
         for at in (
-            *(change.at for change in session.changes),
+            *(change.at for change in session.changes if change.layer is None),
             *(wait.started_at for wait in session.waits if wait.reason == "fix"),
         )
         if at is not None

@@ -7,19 +7,21 @@ from collections.abc import Collection, Sequence
 import msgspec
 
 from budget.agreement import same_machine
-from budget.attempts import Attempt, Host, Measurements, unattributed_s
+from budget.attempts import Attempt, Host, Measurements, Session, unattributed_s
 from budget.components import COMPONENTS, Component
 from budget.conditions import Service
 from budget.figures import Figure, Input, Source, State, exact, missing, not_applicable, total
+from budget.idle import HOST
 from budget.messages import msg
 from budget.project import Block, Environment, Project
-from budget.sessions import gaps_s
+from budget.sessions import Division, divide
+from budget.spans import Span, length
 
 NOTHING = msg("nothing has been measured yet: drop a log of the probe")
 
 
 class SessionHours(msgspec.Struct, frozen=True, kw_only=True):
-    """One reservation: reserved = attempts + waits + gaps, in hours; None where unknown."""
+    """One reservation: reserved = attempts + waits + idle + gaps, in hours; None where unknown."""
 
     session: str
     environment: str | None
@@ -28,7 +30,16 @@ class SessionHours(msgspec.Struct, frozen=True, kw_only=True):
     reserved_h: float | None
     attempts_h: float
     waits_h: dict[str, float]
+    """Declared waits by reason."""
+    idle_h: float | None = None
+    """Undeclared time in which the cards held memory and ran nothing; None: no card was sampled."""
     gaps_h: float | None
+    gaps_free_h: float | None = None
+    """Of the gaps, the part in which samples saw the cards unused and empty."""
+    gaps_used_h: float | None = None
+    """Of the gaps, the part in which samples saw something run that was not measured."""
+    idle_inside_h: float | None = None
+    """Of the attempts, the part in which the cards held memory and ran nothing."""
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,23 +66,8 @@ def spending(
         environment = environment_of(
             project, session.host, {block.environment for block in blocks if block}
         )
-        waits: dict[str, float] = {}
-        for wait in session.waits:
-            if wait.duration_s is not None:
-                waits[wait.reason] = waits.get(wait.reason, 0.0) + wait.duration_s / 3600
-        gaps = gaps_s(session, attempts)
         reserved = session.reserved_s
-        rows.append(
-            SessionHours(
-                session=session.id,
-                environment=environment.id if environment else None,
-                closed=session.closed,
-                reserved_h=None if reserved is None else reserved / 3600,
-                attempts_h=sum(item.duration_s or 0.0 for item in attempts) / 3600,
-                waits_h=waits,
-                gaps_h=None if gaps is None else gaps / 3600,
-            )
-        )
+        rows.append(_hours(session, environment, divide(session, attempts)))
         name = msg("session {id}", id=session.id)
         if reserved is None:
             figure = missing("h", msg("the log has no times"))
@@ -87,7 +83,15 @@ def spending(
         elif reserved is None:
             used = missing("gpu-hour", msg("the log has no times"))
         else:
-            used = exact(reserved / 3600 * gpus, "gpu-hour", State.MEASURED, session.source)
+            nodes = max(1, len(session.nodes))
+            several = msg("{nodes} nodes of {gpus} GPUs", nodes=nodes, gpus=gpus)
+            used = exact(
+                reserved / 3600 * gpus * nodes,
+                "gpu-hour",
+                State.MEASURED,
+                session.source,
+                why=several if nodes > 1 else None,
+            )
         gpu_hours.append(Input(name, used))
     formula = msg("sum of the reserved time of {count} sessions", count=len(rows))
     return Spending(
@@ -96,6 +100,41 @@ def spending(
         gpu_hours=total(gpu_hours, "gpu-hour", formula)
         if gpu_hours
         else missing("gpu-hour", NOTHING),
+    )
+
+
+def _hours(
+    session: Session, environment: Environment | None, division: Division | None
+) -> SessionHours:
+    """Return a session's time as hours; without times there is nothing to divide."""
+
+    def hours(spans: Sequence[Span]) -> float:
+        return length(spans) / 3600
+
+    name = environment.id if environment else None
+    if division is None:
+        return SessionHours(
+            session=session.id,
+            environment=name,
+            closed=session.closed,
+            reserved_h=None,
+            attempts_h=0.0,
+            waits_h={},
+            gaps_h=None,
+        )
+    sampled = any(item.device != HOST for item in session.samples)
+    return SessionHours(
+        session=session.id,
+        environment=name,
+        closed=session.closed,
+        reserved_h=hours([division.reserved]),
+        attempts_h=hours(division.attempts),
+        waits_h={reason: hours(spans) for reason, spans in division.waits.items()},
+        idle_h=hours(division.idle) if sampled else None,
+        gaps_h=hours(division.gaps),
+        gaps_free_h=hours(division.gaps_free) if sampled else None,
+        gaps_used_h=hours(division.gaps_used) if sampled else None,
+        idle_inside_h=hours(division.idle_inside) if sampled else None,
     )
 
 

@@ -3,6 +3,7 @@
 from budget.ui import (
     measured_attempts,
     measured_charts,
+    measured_errors,
     measured_files,
     measured_sessions,
     measurements,
@@ -15,5 +16,6 @@ if not measurements.guard(view):
     measurements.proposal(view)
     measured_charts.draw(view)
     measured_sessions.draw(view)
+    measured_errors.draw(view)
     measured_attempts.draw(view)
 measured_files.draw(view)

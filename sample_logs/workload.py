@@ -2,18 +2,20 @@
 
 The decoder next to this file generates tokens greedily for seeded random prompts, with seeded
 random weights. The texts mean nothing; the work is real: weights are read from disk, attention is
-computed, keys are evicted.
+computed, keys are evicted. Under `torchrun` every process generates its share of the items.
 
 Shapes: B sequences, T tokens.
 """
 
 import argparse
 import json
+import os
 import time
 from contextlib import nullcontext
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
 from decoder import Config, Decoder, generate, load_model, make_weights
 from torch import Tensor
 
@@ -36,6 +38,11 @@ except ImportError:  # the workload also runs by itself, unmeasured
 
 MIB = 1024**2
 WEIGHTS_SEED = 2023
+THREADS = 2
+
+RANK = int(os.environ.get("RANK", "0"))
+WORLD_SIZE = int(os.environ.get("WORLD_SIZE", "1"))
+LOCAL_RANK = int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def token_agreement(model: Decoder, runs: list[tuple[Tensor, Tensor]]) -> float:
@@ -66,13 +73,15 @@ def limit_memory(mebibytes: int) -> None:
 
 
 def timed_runs(model: Decoder, options) -> list[tuple[Tensor, Tensor]]:
-    """Generate every item and record it as one call; return prompts and generated tokens."""
+    """Generate this process's items, each recorded as a call; return prompts and their tokens."""
     draw = torch.Generator().manual_seed(options.seed)
     shape = (options.batch_size, options.input_tokens)
     device = model.embedding.weight.device
     runs = []
-    for _ in range(options.items):
+    for item in range(options.items):
         prompts = torch.randint(model.config.vocabulary, shape, generator=draw).to(device)
+        if item % WORLD_SIZE != RANK:
+            continue
         began = time.perf_counter()
         generated = generate(model, prompts, options.output_tokens, options.ratio)
         if device.type == "cuda":
@@ -85,6 +94,19 @@ def timed_runs(model: Decoder, options) -> list[tuple[Tensor, Tensor]]:
         )
         runs.append((prompts, generated))
     return runs
+
+
+def over_all(runs: list, share: float | None) -> tuple[int, float | None]:
+    """Tokens that all processes generated, and the mean of a share over all their items."""
+    tokens = sum(generated.numel() for _, generated in runs)
+    if WORLD_SIZE == 1:
+        return tokens, share
+    totals = torch.tensor([tokens, len(runs), (share or 0.0) * len(runs)], dtype=torch.float64)
+    if dist.get_backend() == "nccl":
+        totals = totals.cuda()
+    dist.all_reduce(totals)
+    tokens, items, agreeing = totals.tolist()
+    return int(tokens), None if share is None else agreeing / items
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -121,25 +143,41 @@ def positive(text: str) -> int:
 def main() -> None:
     """Prepare where needed, load, run; then check the quality and print a summary."""
     options = arguments()
-    torch.set_num_threads(2)
+    torch.set_num_threads(max(1, THREADS // WORLD_SIZE))
+    if options.items < WORLD_SIZE:
+        raise SystemExit(f"--items {options.items} is less than the {WORLD_SIZE} processes")
+    on_gpu = torch.cuda.is_available()
+    if on_gpu:
+        torch.cuda.set_device(LOCAL_RANK)
+    if WORLD_SIZE > 1:
+        dist.init_process_group("nccl" if on_gpu else "gloo")
     if options.memory_limit_mib:
         limit_memory(options.memory_limit_mib)
-    if not options.weights.exists():
+    if RANK == 0 and not options.weights.exists():
         with phase("prepare"):
             make_weights(options.weights, Config(), WEIGHTS_SEED)
+    if WORLD_SIZE > 1:
+        dist.barrier()
     with phase("load"):
-        model = load_model(options.weights, "cuda" if torch.cuda.is_available() else "cpu")
+        model = load_model(options.weights, "cuda" if on_gpu else "cpu")
     with phase("run"):
         began = time.perf_counter()
         runs = timed_runs(model, options)
         run_s = time.perf_counter() - began
-    generated = sum(tokens.numel() for _, tokens in runs)
+    share = None
+    if options.ratio is not None and options.output_tokens > 1:
+        share = token_agreement(model, runs)  # after the run, not part of it
+    generated, agreement = over_all(runs, share)
+    if WORLD_SIZE > 1:
+        dist.destroy_process_group()
+    if RANK != 0:
+        return
     result("generated_tokens", generated, unit="tokens", source="workload")
     summary = {"cache": options.cache, "ratio": options.ratio or 1.0, "seed": options.seed}
     summary |= {"run_s": round(run_s, 3), "generated_tokens": generated, "recorded": RECORDED}
-    if options.ratio is not None and options.output_tokens > 1:
-        summary["token_agreement"] = token_agreement(model, runs)  # after the run, not part of it
-        result("token_agreement", summary["token_agreement"], unit="share", source="workload")
+    if agreement is not None:
+        summary["token_agreement"] = agreement
+        result("token_agreement", agreement, unit="share", source="workload")
     print(json.dumps(summary))
 
 

@@ -1,8 +1,10 @@
 """Hours per component: how often each still happens, and what no log can say."""
 
+import msgspec
 import pytest
 from factory import (
     LINE,
+    STEADY,
     START,
     at,
     attempt,
@@ -215,3 +217,54 @@ def test_the_same_number_written_differently_is_still_averaged():
 )
 def test_few_units_or_sessions_are_called_not_decision_grade(values, says):
     assert says in words(estimated(project(), *runs(*values)).remaining["run"].why)
+
+
+WHOLE = msgspec.structs.replace(phase("prepare", 600.0), layer="parent")
+
+
+def alone(**changes):
+    """An attempt that `probe phase prepare` made: 600 s of preparation and nothing else."""
+    given = {"duration_s": 600.5, "phases": (WHOLE,), "started_at": at(0.5), **changes}
+    return attempt("prepared", **given)
+
+
+def test_preparation_alone_is_no_run_and_counts_as_preparation():
+    plan = block(prepare=HERE["block"], count_trials=True)
+    with_it, without = (
+        estimated(project(plan), *items) for items in ((alone(), *runs(*STEADY)), runs(*STEADY))
+    )
+    assert with_it.units.value == without.units.value == 5  # 10 planned, 5 run
+    assert with_it.spent["prepare"].value == pytest.approx(600 / 3600)
+    for name in ("load", "run", "unattributed"):
+        assert with_it.remaining[name] == without.remaining[name]
+    assert with_it.remaining["prepare"].value == 0.0  # prepared once
+    assert not without.remaining["prepare"].known
+
+
+def test_preparation_alone_is_no_trial_of_its_block():
+    found = estimated(project(block(prepare=HERE["session"])), alone())
+    assert "needs its own trial" in words(found.remaining["run"].why)
+    assert found.remaining["prepare"].value == pytest.approx(2 * 600 / 3600)  # 2 sessions
+    assert found.run_s == ()
+
+
+def test_without_the_hook_the_estimate_says_why_nothing_is_separated():
+    item = attempt(phases=(), hook="not-loaded", hook_why="python was started with -I")
+    found = estimated(project(block(prepare=HERE["session"])), item)
+    assert words(found.remaining["run"].why) == (
+        "not separated: the hook did not load (python was started with -I), "
+        "so the time is unattributed"
+    )
+    assert "the hook did not load: python was started with -I" in map(words, found.notes)
+
+
+def test_calls_of_a_group_of_ranks_are_units_once():
+    plan = block(unit="call", planned_runs=100)
+    calls = tuple(
+        msgspec.structs.replace(call(seconds, index), rank=rank, key=f"{rank}-{index}")
+        for rank in (0, 1)
+        for index, seconds in enumerate((5.0, 6.0))
+    )
+    found = estimated(project(plan), attempt(calls=calls))
+    assert found.run_s == ((5.0, 6.0),)
+    assert any("2 ranks recorded calls" in words(note) for note in found.notes)

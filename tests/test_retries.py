@@ -1,5 +1,6 @@
 """What failures say of the runs to come, and which say nothing."""
 
+import msgspec
 import pytest
 from factory import (
     at,
@@ -91,3 +92,13 @@ def test_calls_are_counted_against_failures_where_a_call_is_the_unit():
 def test_without_a_plan_or_a_success_there_is_no_contingency(plan, says):
     attempts = (failed(), *GOOD) if plan.planned_runs is None else (failed(),)
     assert says in words(of(*attempts, plan=plan).contingency_h.why)
+
+
+def test_what_the_hook_saw_change_inside_a_run_removed_no_cause():
+    seen = msgspec.structs.replace(change(1.5), layer="hook")
+    assert of(failed(), *GOOD, changes=(seen,)).contingency_h.known
+    assert not of(failed(), *GOOD, changes=(change(1.5),)).contingency_h.known
+
+
+def test_a_run_that_its_time_limit_ended_is_a_failure_like_others():
+    assert of(failed(timed_out=True, signal="SIGTERM"), *GOOD).contingency_h.known

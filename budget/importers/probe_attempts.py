@@ -5,16 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeVar
 
-from budget.attempts import Attempt, Call, Failure, Fragment, Outcomes, Phase, Record
+from budget.attempts import (
+    Attempt,
+    Call,
+    Failure,
+    Fragment,
+    Outcomes,
+    Part,
+    Phase,
+    Record,
+    of_parts,
+)
 from budget.importers import records
+from budget.importers.trail import Process, Trail
 from budget.importers.trail import Record as Entry
-from budget.importers.trail import Trail
 from budget.messages import Quantity, msg
 
 RecordT = TypeVar("RecordT", bound=Record)
 INSIDE = ("phase.start", "phase.end", "call", "environment", "error", "result")
 """Events that a process inside an attempt may write; its fragment holds them."""
 INNER_LAYERS = ("api", "hook")
+HOOK_STATES = ("loaded", "idle", "not-loaded")
 
 # Clocks of two processes and rounding may differ a little; more is a wrong unit.
 PHASE_SLACK = 1.02
@@ -27,31 +38,28 @@ def read_attempts(trail: Trail) -> tuple[tuple[Attempt, ...], tuple[Fragment, ..
     attempts: list[Attempt] = []
     fragments: list[Fragment] = []
     for attempt_id, entries in trail.attempts.items():
-        starts = [entry for entry in entries if entry.event == "attempt.start"]
-        ends = [entry for entry in entries if entry.event == "attempt.end"]
-        for extra in starts[1:]:
-            extra.fields.reject(
-                msg("attempt {attempt} begins a second time", attempt=attempt_id),
-                msg("nothing to do: its first beginning counts"),
-            )
-        start = starts[0] if starts else None
-        writers: dict[int | None, list[Entry]] = {}
-        mine: list[Entry] = []
+        starts = _starts(attempt_id, entries)
+        probes = {start.process for start in starts}
+        writers: dict[Process, list[Entry]] = {}
+        mine: dict[Process, list[Entry]] = {process: [] for process in probes}
         for entry in entries:
-            alive = entry.event == "session.start" and _layer(trail, entry) in INNER_LAYERS
-            if entry.event not in INSIDE and not alive:
+            inner = _layer(trail, entry) in INNER_LAYERS
+            if entry.event not in INSIDE and not (entry.event == "session.start" and inner):
                 continue
-            if start is None or entry.pid != start.pid or _layer(trail, entry) == "api":
-                writers.setdefault(entry.pid, []).append(entry)
+            if entry.process in probes and not inner:
+                mine[entry.process].append(entry)
             else:
-                mine.append(entry)
-        inner = [_fragment(trail, attempt_id, trail.ordered(part)) for part in writers.values()]
-        fragments.extend(inner)
-        if start is not None:
-            own = _fragment(trail, attempt_id, trail.ordered(mine))
-            attempt = _attempt(trail, start, ends[-1] if ends else None, entries, own)
+                writers.setdefault(entry.process, []).append(entry)
+        inside = [_fragment(trail, attempt_id, trail.ordered(part)) for part in writers.values()]
+        fragments.extend(inside)
+        ends = [entry for entry in entries if entry.event == "attempt.end"]
+        if starts:
+            own = [_fragment(trail, attempt_id, trail.ordered(part)) for part in mine.values()]
+            stated = _attempt(trail, starts[0], own)
+            parts = [_part(trail, start, ends, entries, len(starts) == 1) for start in starts]
+            attempt = of_parts(stated, parts)
             attempts.append(attempt)
-            _check_phases(attempt, start, (own, *inner))
+            _check_phases(attempt, starts[0], (*own, *inside))
         elif ends:
             ends[0].fields.reject(
                 msg("attempt {attempt} ends here, but its beginning is not in this file",
@@ -62,44 +70,93 @@ def read_attempts(trail: Trail) -> tuple[tuple[Attempt, ...], tuple[Fragment, ..
     return tuple(attempts), tuple(fragments)
 
 
-def _attempt(trail: Trail, start: Entry, end: Entry | None, entries: list[Entry],
-             own: Fragment) -> Attempt:  # fmt: skip
+def _starts(attempt_id: str, entries: list[Entry]) -> list[Entry]:
+    """Return the start that each rank wrote; one rank, or a probe without one, begins once."""
+    starts: dict[int | None, Entry] = {}
+    for entry in entries:
+        if entry.event != "attempt.start":
+            continue
+        if entry.rank in starts:
+            entry.fields.reject(
+                msg("attempt {attempt} begins a second time", attempt=attempt_id),
+                msg("nothing to do: its first beginning counts"),
+            )
+        starts.setdefault(entry.rank, entry)
+    return sorted(starts.values(), key=lambda entry: (entry.rank is None, entry.rank or 0))
+
+
+def _part(
+    trail: Trail, start: Entry, ends: list[Entry], entries: list[Entry], alone: bool
+) -> Part:  # fmt: skip
+    """Return what the probe of one rank says of its end; without one, its last sign of life."""
+    own = ends if alone else [entry for entry in ends if entry.rank == start.rank]
+    if not own:
+        signs = (trail.seconds(start, entry) for entry in entries
+                 if alone or entry.rank == start.rank)  # fmt: skip
+        return Part(
+            rank=start.rank,
+            node=start.node,
+            outcome=None,
+            started_at=start.at,
+            duration_s=max((sign for sign in signs if sign is not None), default=None),
+            source=start.source,
+            began=trail.sign([start]),
+        )
+    end = own[-1]
+    fields = end.fields
+    timed_out = fields.flag("timed_out") or False
+    return Part(
+        rank=start.rank,
+        node=start.node,
+        # What its time limit ended has failed, whatever signal did it.
+        outcome="failed" if timed_out else records.outcome(fields),
+        started_at=start.at,
+        duration_s=fields.seconds("duration_s"),
+        exit_code=fields.whole("exit_code", signed=True),
+        signal=fields.text("signal"),
+        timed_out=timed_out,
+        memory=records.memory(fields.tables("memory"), trail.writer(end).limits, end.source,
+                              start.rank, start.node),
+        hook=fields.choice("hook", HOOK_STATES),
+        hook_why=fields.text("hook_why"),
+        devices_read_by=fields.text("devices_read_by"),
+        devices_why=fields.text("devices_why"),
+        probe_cpu_s=fields.seconds("probe_cpu_s"),
+        source=start.source,
+        end_source=end.source,
+        began=trail.sign([start]),
+    )  # fmt: skip
+
+
+def _attempt(trail: Trail, start: Entry, own: list[Fragment]) -> Attempt:
+    """Return what the start of an attempt states, and what its probes wrote inside it."""
     fields = start.fields
     role: Literal["trial", "campaign"] = "trial"
     if fields.choice("role", ("trial", "campaign")) == "campaign":
         role = "campaign"
     argv = fields.value("argv")
-    if end is not None:
-        duration_s = end.fields.seconds("duration_s")
-    else:
-        signs = (trail.seconds(start, entry) for entry in entries)
-        duration_s = max((sign for sign in signs if sign is not None), default=None)
     return Attempt(
         id=start.attempt or "",
         session=start.session,
         block=fields.text("block"),
         role=role,
-        outcome=records.outcome(end.fields) if end else None,
+        outcome=None,
         started_at=start.at,
-        duration_s=duration_s,
-        exit_code=end.fields.whole("exit_code", signed=True) if end else None,
-        signal=end.fields.text("signal") if end else None,
+        duration_s=None,
         argv=(argv,) if isinstance(argv, str) else fields.texts("argv"),
         code=records.code(fields.table("code")),
         intended=records.intended(fields.table("condition")),
         host=trail.writer(start).host,
-        software=own.software,
-        phases=own.phases,
-        calls=own.calls,
-        memory=records.memory(end.fields.tables("memory"), trail.writer(end).limits, end.source)
-        if end
-        else (),
-        failures=own.failures,
-        results=own.results,
+        software=next((part.software for part in own if part.software), None),
+        phases=tuple(phase for part in own for phase in part.phases),
+        calls=tuple(call for part in own for call in part.calls),
+        failures=tuple(failure for part in own for failure in part.failures),
+        results=tuple(result for part in own for result in part.results),
         retry_of=fields.text("retry_of"),
-        began=trail.sign([start]),
+        expected=fields.pairs("expected"),
+        variables=fields.pairs("variables"),
+        repeat=records.repeat(fields.table("repeat")),
         source=start.source,
-        end_source=end.source if end else None,
     )
 
 
@@ -148,7 +205,10 @@ def _phases(trail: Trail, entries: list[Entry]) -> Iterable[Phase]:
             ended=end is not None,
             outcome=records.outcome(end.fields) if end else None,
             memory=records.memory(said.tables("memory"), trail.writer(start).limits,
-                                  end.source if end else start.source),
+                                  end.source if end else start.source, start.rank, start.node),
+            rank=start.rank,
+            node=start.node,
+            forward_calls=end.fields.whole("forward_calls") if end else None,
         )  # fmt: skip
 
 
@@ -162,6 +222,8 @@ def _call(entry: Entry) -> Call:
         output_tokens=fields.whole("output_tokens"),
         batch_size=fields.whole("batch_size"),
         read_by=fields.text("read_by"),
+        rank=entry.rank,
+        node=entry.node,
     )
 
 
@@ -174,6 +236,10 @@ def _failure(entry: Entry) -> Failure:
         signature=fields.text("signature"),
         text=fields.text("message"),
         phase=fields.text("phase"),
+        cause=fields.text("cause"),
+        line=fields.text("line"),
+        layer=fields.text("layer"),
+        rank=entry.rank,
     )
 
 

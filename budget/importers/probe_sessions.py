@@ -7,8 +7,9 @@ from datetime import datetime
 
 import msgspec
 
-from budget.attempts import Attempt, Change, Note, Session, Wait
-from budget.importers.trail import NOBODY, Record, Trail
+from budget.attempts import Attempt, Change, Check, Note, Sample, Session, Wait
+from budget.importers import records
+from budget.importers.trail import NOBODY, Process, Record, Trail
 from budget.messages import msg
 
 CLOCK_SLACK_S = 1.0
@@ -54,6 +55,13 @@ def _session(
             for entry in entries
             if entry.event == "note"
         ),
+        checks=tuple(_check(entry) for entry in entries if entry.event == "check"),
+        samples=tuple(
+            sample
+            for entry in entries
+            if entry.event == "sample" and (sample := _sample(trail, entry)) is not None
+        ),
+        nodes=tuple(sorted({entry.node for entry in entries if entry.node is not None})),
         source=(starts or entries)[0].source,
     )
 
@@ -134,16 +142,54 @@ def _change(entry: Record) -> Change:
         after=fields.text("to"),
         reason=fields.text("reason"),
         at=entry.at,
+        layer=fields.text("layer"),
+        attempt=entry.attempt,
         source=entry.source,
+    )
+
+
+def _check(entry: Record) -> Check:
+    fields = entry.fields
+    return Check(
+        name=fields.text("name") or records.UNKNOWN,
+        passed=fields.flag("passed"),
+        said=fields.text("said"),
+        at=entry.at,
+        source=entry.source,
+    )
+
+
+def _sample(trail: Trail, entry: Record) -> Sample | None:
+    """Return a window of samples of one device; one without a device or a length is none."""
+    fields = entry.fields
+    device, window_s = fields.text("device"), fields.seconds("window_s")
+    if device is None or window_s is None:
+        fields.reject(msg("a window of samples states no device or no length and is not used"),
+                      msg("nothing to do"))  # fmt: skip
+        return None
+    writer = trail.writer(entry)
+    key = "resident_bytes" if device == records.HOST else "memory_used_bytes"
+    return Sample(
+        key=entry.key,
+        source=entry.source,
+        device=device,
+        at=entry.at,
+        window_s=window_s,
+        layer=writer.layer or records.UNKNOWN,
+        node=entry.node,
+        attempt=entry.attempt,
+        memory_bytes=records.spread(fields, key, writer.limits.get(device)),
+        utilisation_percent=records.spread(fields, "utilisation_percent", 100.0),
+        power_w=records.spread(fields, "power_w"),
     )
 
 
 def _check_clock(trail: Trail, entries: list[Record]) -> None:
     """Report once when the time of day goes backwards while the monotonic clock goes on."""
-    last: dict[int | None, Record] = {}
+    last: dict[Process, Record] = {}
     for entry in trail.ordered(entries):
-        before = last.get(entry.pid)
-        last[entry.pid] = entry
+        before = last.get(entry.process)
+        last[entry.process] = entry
         if before is None or before.at is None or entry.at is None:
             continue
         if (before.at - entry.at).total_seconds() > CLOCK_SLACK_S and (

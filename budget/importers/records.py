@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
-from budget.attempts import Code, Gpu, Host, Intended, Memory, Outcome, Software
+import msgspec
+
+from budget.attempts import (
+    Code,
+    Gpu,
+    Host,
+    Instance,
+    Intended,
+    Memory,
+    Outcome,
+    Repeat,
+    Software,
+    Spread,
+)
 from budget.figures import Source
 from budget.importers.fields import Fields
 from budget.messages import Quantity, msg
 
 OUTCOMES = ("ok", "failed", "interrupted")
 LAYERS = ("parent", "hook", "api")
+ATTRIBUTIONS = ("process", "device")
 HOST = "host"
 UNKNOWN = "unknown"
 
@@ -19,17 +33,8 @@ UNKNOWN = "unknown"
 def host(start: Fields) -> tuple[Host, dict[str, int]]:
     """Return the host of a ``session.start`` and the memory bytes of each of its devices."""
     machine = start.table("host")
-    gpus: list[tuple[int, Gpu]] = []
-    for position, item in enumerate(start.tables("gpus")):
-        index = item.whole("index")
-        gpus.append((position if index is None else index, Gpu(
-            name=item.text("name"),
-            uuid=item.text("uuid"),
-            memory_bytes=item.size("memory_bytes"),
-            compute_capability=item.text("compute_capability"),
-            mig_profile=item.text("mig_profile"),
-        )))  # fmt: skip
-    gpus.sort(key=lambda pair: pair[0])
+    gpus = [_gpu(position, item) for position, item in enumerate(start.tables("gpus"))]
+    gpus.sort(key=lambda gpu: gpu.index or 0)
     read = Host(
         os=machine.text("os"),
         cpu=machine.text("cpu"),
@@ -37,13 +42,47 @@ def host(start: Fields) -> tuple[Host, dict[str, int]]:
         ram_bytes=machine.size("ram_bytes"),
         python=machine.text("python"),
         driver=driver(start),
-        gpus=tuple(gpu for _, gpu in gpus),
+        driver_cuda=start.text("driver_cuda"),
+        nvcc=start.text("nvcc"),
+        gpus=tuple(gpus),
+        gpus_read_by=start.text("gpus_read_by"),
         gpus_why=start.text("gpus_why"),
     )
-    limits = {str(i): gpu.memory_bytes for i, gpu in gpus if gpu.memory_bytes}
+    limits = {str(gpu.index): gpu.memory_bytes for gpu in gpus if gpu.memory_bytes}
+    for instance in (item for gpu in gpus for item in gpu.instances):
+        if instance.index and instance.memory_bytes:
+            limits[instance.index] = instance.memory_bytes
     if read.ram_bytes:
         limits[HOST] = read.ram_bytes
     return read, limits
+
+
+def _gpu(position: int, item: Fields) -> Gpu:
+    index = item.whole("index")
+    instances = tuple(
+        Instance(
+            index=part.text("index"),
+            uuid=part.text("uuid"),
+            profile=part.text("profile"),
+            memory_bytes=part.size("memory_bytes"),
+        )
+        for part in item.tables("mig_devices")
+    )
+    profiles = {part.profile for part in instances}
+    return Gpu(
+        index=position if index is None else index,
+        name=item.text("name"),
+        uuid=item.text("uuid"),
+        memory_bytes=item.size("memory_bytes"),
+        compute_capability=item.text("compute_capability"),
+        mig_profile=item.text("mig_profile")
+        or (profiles.pop() if len(profiles) == 1 else None),
+        unified=item.flag("unified"),
+        ecc=item.flag("ecc"),
+        persistence=item.flag("persistence"),
+        mig=item.flag("mig"),
+        instances=instances,
+    )
 
 
 def driver(start: Fields) -> str | None:
@@ -53,13 +92,22 @@ def driver(start: Fields) -> str | None:
     return start.text("driver")
 
 
-def memory(items: Iterable[Fields], limits: dict[str, int], source: Source) -> tuple[Memory, ...]:
+def memory(
+    items: Iterable[Fields],
+    limits: dict[str, int],
+    source: Source,
+    rank: int | None = None,
+    node: int | None = None,
+) -> tuple[Memory, ...]:
     """Return the peaks of a list; one that its device cannot hold is a problem and missing.
 
     ``limits`` are the memory bytes of the devices. What a whole device held is only believed of
     a record that says which layer measured it, and on which GPU.
     """
-    return tuple(_peaks(item, limits, source) for item in items)
+    return tuple(
+        msgspec.structs.replace(_peaks(item, limits, source), rank=rank, node=node)
+        for item in items
+    )
 
 
 def _peaks(item: Fields, limits: dict[str, int], source: Source) -> Memory:
@@ -78,6 +126,8 @@ def _peaks(item: Fields, limits: dict[str, int], source: Source) -> Memory:
         device_peak_bytes=device_peak,
         # Resident memory is the host's, also where it stands beside the peaks of a GPU.
         resident_peak_bytes=_peak(item, "resident_peak_bytes", limits.get(HOST)),
+        process_peak_bytes=_peak(item, "process_peak_bytes", limits.get(device)),
+        attribution=item.choice("attribution", ATTRIBUTIONS),
         baseline_bytes=_peak(item, "baseline_bytes", limits.get(device)),
         exact=item.flag("exact") or False,
         source=source,
@@ -110,6 +160,30 @@ def intended(item: Fields) -> Intended:
         batch_size=item.whole("batch_size"),
         parameters=item.pairs("parameters"),
     )
+
+
+def repeat(item: Fields) -> Repeat | None:
+    """Return which of the repetitions asked for this is."""
+    number, of = item.whole("number"), item.whole("of")
+    return None if number is None or of is None else Repeat(number=number, of=of)
+
+
+def spread(item: Fields, key: str, most: float | None = None) -> Spread | None:
+    """Return the samples of one quantity in one window; None where the device tells nothing.
+
+    A value above ``most`` is none that the device can have: a problem, and missing.
+    """
+    if item.value(key) is None:
+        return None
+    part = item.table(key)
+    low, mean, high = part.number("min"), part.number("mean"), part.number("max")
+    count = part.whole("count")
+    if low is None or mean is None or high is None or not count:
+        return None
+    if most is not None and high > most:
+        item.reject(msg("{field} is {value}, more than there can be", field=key, value=high))
+        return None
+    return Spread(low=low, mean=mean, high=high, count=count)
 
 
 def software(item: Fields) -> Software:

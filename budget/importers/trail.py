@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from budget.attempts import Host, Sign
 from budget.figures import Source
@@ -17,6 +18,8 @@ from budget.messages import msg
 
 SCHEMA = "compute-budget-log/"
 VERSION = "1"
+Process: TypeAlias = tuple[int | None, int | None, int | None]
+"""Process id, rank and node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +30,18 @@ class Record:
     session: str
     attempt: str | None
     pid: int | None
+    rank: int | None
+    node: int | None
     mono_ns: int | None
     at: datetime | None
     key: str
     source: Source
     fields: Fields
+
+    @property
+    def process(self) -> Process:
+        """What tells one process from another; ids repeat on several nodes."""
+        return self.pid, self.rank, self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +64,13 @@ class Trail:
 
     sessions: dict[str, list[Record]] = field(default_factory=dict)
     attempts: dict[str, list[Record]] = field(default_factory=dict)
-    writers: dict[tuple[str, int | None], Writer] = field(default_factory=dict)
+    writers: dict[tuple[str, Process], Writer] = field(default_factory=dict)
     speakers: dict[str, Writer] = field(default_factory=dict)
     """Who presents each session: its first parent, else its first writer."""
 
     def writer(self, record: Record) -> Writer:
         """Return who wrote ``record``; what it did not present is taken from its session."""
-        own = self.writers.get((record.session, record.pid))
+        own = self.writers.get((record.session, record.process))
         common = self.speakers.get(record.session, NOBODY)
         if own is None:
             return Writer(None, common.boot, common.host, common.limits)
@@ -73,7 +83,8 @@ class Trail:
         """
         items = list(entries)
         boots = {self.writer(entry).boot for entry in items}
-        shared = len({entry.pid for entry in items}) == 1 or (len(boots) == 1 and None not in boots)
+        alone = len({entry.process for entry in items}) == 1
+        shared = alone or (len(boots) == 1 and None not in boots)
         if shared and all(entry.mono_ns is not None for entry in items):
             return sorted(items, key=lambda entry: entry.mono_ns or 0)
         if all(entry.at is not None for entry in items):
@@ -130,6 +141,8 @@ def gather(name: str, data: bytes, findings: Findings) -> Trail:
             session=last_session,
             attempt=fields.text("attempt") or None,
             pid=pid,
+            rank=fields.whole("rank"),
+            node=fields.whole("node"),
             mono_ns=mono_ns,
             at=fields.moment("t"),
             # A coarse clock gives several records one time; they are still several records.
@@ -143,7 +156,7 @@ def gather(name: str, data: bytes, findings: Findings) -> Trail:
         if event == "session.start":
             host, limits = records.host(fields)
             writer = Writer(fields.text("layer"), fields.text("boot"), host, limits)
-            trail.writers.setdefault((record.session, pid), writer)
+            trail.writers.setdefault((record.session, record.process), writer)
             speaker = trail.speakers.setdefault(record.session, writer)
             if writer.layer == "parent" != speaker.layer:
                 trail.speakers[record.session] = writer

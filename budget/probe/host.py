@@ -9,8 +9,10 @@ import re
 import subprocess
 from typing import Any, Dict, List, Optional
 
-from . import gpus
+from . import gpus, nvcc
+from .cards import Cards
 from .log import PROBE_VERSION, SCHEMA
+from .secrets import HIDDEN
 
 # The processor flags on which inference code chooses its kernels.
 CPU_FLAGS = (
@@ -38,32 +40,62 @@ SCHEDULER_VARIABLES = (
     ("sge_job", "SGE_TASK_ID"),
 )
 
+# What identifies neither a job nor its site.
+HARMLESS = ("slurm_end_time",)
+
 BOOT_DIGITS = 16
 
 
-def session_start(layer: str, reserved_since: Optional[str] = None) -> Dict[str, Any]:
-    """What `session.start` states, read from the host; asks `nvidia-smi` for the cards."""
-    return _start(layer, gpus.read_gpus(), reserved_since)
+def session_start(
+    layer: str, reserved_since: Optional[str] = None, redact: bool = False
+) -> Dict[str, Any]:
+    """What `session.start` states, read from the host; asks the driver for the cards.
+
+    With `redact` the ids of cards and jobs are replaced.
+    """
+    return _start(layer, gpus.read_gpus(), reserved_since, redact, nvcc.version())
 
 
-def session_start_unasked(layer: str) -> Dict[str, Any]:
+def session_start_unasked(layer: str, redact: bool = False) -> Dict[str, Any]:
     """The same from inside a measured program, which may start no other process."""
-    return _start(layer, gpus.Cards([], "not asked by the measured program", None), None)
+    cards = Cards([], "not asked by the measured program")
+    return _start(layer, cards, None, redact, None)
 
 
-def _start(layer: str, cards: gpus.Cards, reserved_since: Optional[str]) -> Dict[str, Any]:
+def _start(
+    layer: str,
+    cards: Cards,
+    reserved_since: Optional[str],
+    redact: bool,
+    compiler: Optional[str],
+) -> Dict[str, Any]:
     return {
         "schema": SCHEMA,
         "probe": PROBE_VERSION,
         "layer": layer,
         "host": host_facts(),
-        "gpus": cards.cards,
+        "gpus": [_without_ids(card) for card in cards.cards] if redact else cards.cards,
+        "gpus_read_by": cards.read_by,
         "gpus_why": cards.why,
         "driver": cards.driver,
-        "scheduler": scheduler(),
+        "driver_cuda": cards.driver_cuda,
+        "nvcc": compiler,
+        "scheduler": scheduler(redact),
         "boot": boot(),
         "reserved_since": reserved_since,
+        "redacted": redact,
     }
+
+
+def _without_ids(card: Dict[str, Any]) -> Dict[str, Any]:
+    instances = [
+        {**instance, "uuid": _hidden(instance["uuid"])} for instance in card["mig_devices"]
+    ]
+    return {**card, "uuid": _hidden(card["uuid"]), "mig_devices": instances}
+
+
+def _hidden(identifier: Optional[str]) -> Optional[str]:
+    return None if identifier is None else HIDDEN
 
 
 def host_facts() -> Dict[str, Any]:
@@ -80,9 +112,11 @@ def host_facts() -> Dict[str, Any]:
     }
 
 
-def scheduler() -> Optional[Dict[str, str]]:
-    """The batch job in which this process runs, or None."""
+def scheduler(redacted: bool = False) -> Optional[Dict[str, str]]:
+    """The batch job in which this process runs, or None; `redacted`, only when it ends is told."""
     job = {key: os.environ[name] for key, name in SCHEDULER_VARIABLES if os.environ.get(name)}
+    if redacted:
+        job = {key: text if key in HARMLESS else HIDDEN for key, text in job.items()}
     return job or None
 
 

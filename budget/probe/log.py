@@ -12,6 +12,8 @@ import time
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional, Union
 
+from .ranks import rank_and_node
+
 # Version history of the format. Within a version, events and keys may be added; none is renamed,
 # removed or given another meaning.
 #   compute-budget-log/1  first version
@@ -23,6 +25,7 @@ EVENTS = (
     "session.start",
     "session.end",
     "environment",
+    "check",
     "attempt.start",
     "attempt.end",
     "phase.start",
@@ -110,9 +113,11 @@ class Log:
             "session": self.session,
             "pid": os.getpid(),
         }
-        rank = os.environ.get("RANK", "")
-        if rank.isdigit():
-            record["rank"] = int(rank)
+        place = rank_and_node()
+        if place.rank is not None:
+            record["rank"] = place.rank
+        if place.node is not None:
+            record["node"] = place.node
         if self.attempt is not None:
             record["attempt"] = self.attempt
         record.update(fields)

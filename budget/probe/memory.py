@@ -1,16 +1,13 @@
-"""Resident memory of a process and of a tree of processes, in bytes."""
+"""Resident memory of a process, and how a measured memory is written."""
 
 from __future__ import annotations
 
-import os
 import re
 import resource
-import subprocess
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional
 
 IS_LINUX = sys.platform.startswith("linux")
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 # `ru_maxrss` is in KiB on Linux and in bytes on macOS.
 MAXRSS_BYTES = 1024 if IS_LINUX else 1
@@ -54,60 +51,10 @@ def own_maxrss_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * MAXRSS_BYTES
 
 
-def tree(root: int) -> Optional[int]:
-    """Resident memory of a process and its descendants now, summed; None if all have ended.
-
-    Memory that processes share is counted once for each of them, so a sum over forked workers
-    is an upper bound. A descendant whose parent ended is no longer in the tree.
-    """
-    table = _processes()
-    children: Dict[int, List[int]] = {}
-    for pid, (parent, _) in table.items():
-        children.setdefault(parent, []).append(pid)
-    total = None
-    waiting = [root]
-    while waiting:
-        pid = waiting.pop()
-        waiting.extend(children.get(pid, ()))
-        size = _resident(pid) if IS_LINUX else table.get(pid, (0, None))[1]
-        if size:
-            total = (total or 0) + size
-    return total
-
-
-def _processes() -> Dict[int, Tuple[int, Optional[int]]]:
-    """Parent and, where it comes for free, resident bytes of every process by its id."""
-    return _from_proc() if IS_LINUX else _from_ps()
-
-
-def _from_proc() -> Dict[int, Tuple[int, Optional[int]]]:
-    table: Dict[int, Tuple[int, Optional[int]]] = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open("/proc/{}/stat".format(name), "rb") as file:
-                # the program's name stands in parentheses and may hold spaces and parentheses
-                table[int(name)] = (int(file.read().rpartition(b")")[2].split()[1]), None)
-        except (OSError, IndexError, ValueError):
-            continue
-    return table
-
-
-def _from_ps() -> Dict[int, Tuple[int, Optional[int]]]:
-    table: Dict[int, Tuple[int, Optional[int]]] = {}
-    for line in subprocess.check_output(["ps", "-axo", "pid=,ppid=,rss="]).splitlines():
-        pid, parent, kib = (int(word) for word in line.split())
-        table[pid] = (parent, kib * 1024)
-    return table
-
-
-def _resident(pid: int) -> Optional[int]:
-    try:
-        with open("/proc/{}/statm".format(pid), "rb") as file:
-            return int(file.read().split()[1]) * PAGE_BYTES
-    except (OSError, IndexError, ValueError):
-        return None
+def own_cpu_s() -> float:
+    """Processor time that this process has taken, in seconds; its children's is not in it."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return round(usage.ru_utime + usage.ru_stime, 6)
 
 
 def _status_bytes(status: bytes, name: bytes) -> Optional[int]:

@@ -82,7 +82,19 @@ PATH = re.compile(
 # Common account and host names say nothing about a person, and they are ordinary words.
 COMMON_NAMES = ("root", "user", "users", "test", "admin", "ubuntu", "debian", "jovyan", "localhost")
 SHORTEST_NAME = 4
+SHORTEST_REDACTED_NAME = 2
 SHORTEST_VALUE = 8
+
+_shortest_name = SHORTEST_NAME
+
+
+def hide_short_names(asked: bool) -> None:
+    """Replace user and host names of two and three letters too, as `--redact-host` asks.
+
+    They may be words: without being asked, a text keeps them.
+    """
+    global _shortest_name
+    _shortest_name = SHORTEST_REDACTED_NAME if asked else SHORTEST_NAME
 
 
 def is_secret_name(name: str) -> bool:
@@ -172,5 +184,5 @@ def _names() -> List[Tuple[str, str]]:
     return [
         (name, stand_in)
         for name, stand_in in candidates.items()
-        if len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES
+        if len(name) >= _shortest_name and name.lower() not in COMMON_NAMES
     ]

@@ -7,17 +7,25 @@ import glob
 import json
 import os
 import re
-import uuid
 from datetime import datetime, timezone
 from typing import Any, Dict, NamedTuple, Optional
 
-from . import host
+from . import host, secrets
 from .log import Log, Record, read, utc
 
 # How a measured program finds the session and the attempt it belongs to.
 FOLDER_VARIABLE = "COMPUTE_BUDGET_PROBE_DIR"
 SESSION_VARIABLE = "COMPUTE_BUDGET_PROBE_SESSION"
 ATTEMPT_VARIABLE = "COMPUTE_BUDGET_PROBE_ATTEMPT"
+HELLO_VARIABLE = "COMPUTE_BUDGET_PROBE_HELLO"
+REDACT_VARIABLE = "COMPUTE_BUDGET_PROBE_REDACT"
+VARIABLES = (
+    FOLDER_VARIABLE,
+    SESSION_VARIABLE,
+    ATTEMPT_VARIABLE,
+    HELLO_VARIABLE,
+    REDACT_VARIABLE,
+)
 
 STATE = "session.json"
 IDENTIFIER = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{6}")
@@ -40,18 +48,21 @@ class Session(NamedTuple):
         return Log(self.folder, self.id, self.start, attempt)
 
 
-def open_session(folder: str, reserved_since: Optional[str] = None) -> Session:
+def open_session(
+    folder: str, reserved_since: Optional[str] = None, redact: bool = False
+) -> Session:
     """The folder's session, opened if none is. Raises OSError if the folder cannot be written."""
     os.makedirs(folder, exist_ok=True)
     session = current(folder)
     if session is not None:
         return session
-    identifier = "{:%Y%m%dT%H%M%SZ}-{}".format(datetime.now(timezone.utc), uuid.uuid4().hex[:6])
-    start = host.session_start("parent", reserved_since)
+    identifier = "{:%Y%m%dT%H%M%SZ}-{}".format(datetime.now(timezone.utc), os.urandom(3).hex())
+    secrets.hide_short_names(redact)
+    start = host.session_start("parent", reserved_since, redact)
     if _create_state(folder, {"session": identifier, "opened": utc(), "start": start}):
         return Session(identifier, folder, start, new=True)
     # another probe opened the session in the meantime
-    return current(folder) or open_session(folder, reserved_since)
+    return current(folder) or open_session(folder, reserved_since, redact)
 
 
 def current(folder: str) -> Optional[Session]:
@@ -63,8 +74,31 @@ def current(folder: str) -> Optional[Session]:
         return None
     state = _state(content)
     if state is not None:
+        secrets.hide_short_names(bool(state["start"].get("redacted")))
         return Session(state["session"], folder, _on_this_host(state["start"]))
     return _recover(folder)
+
+
+def of_attempt(layer: str) -> Log:
+    """The file of a process that an attempt has started; it asks no driver.
+
+    Raises KeyError outside an attempt.
+    """
+    folder = os.environ[FOLDER_VARIABLE]
+    identifier = os.environ[SESSION_VARIABLE]
+    attempt = os.environ[ATTEMPT_VARIABLE]
+    here = host.boot()
+    try:
+        with open(os.path.join(folder, STATE), "rb") as file:
+            start: Record = json.loads(file.read())["start"]
+    except (OSError, ValueError, KeyError, TypeError):
+        start = {}
+    redacted = bool(start.get("redacted")) or REDACT_VARIABLE in os.environ
+    if not start or start.get("boot") != here:
+        start = host.session_start_unasked(layer, redacted)
+    secrets.hide_short_names(redacted)
+    own = {"host": host.host_facts(), "scheduler": host.scheduler(redacted)}
+    return Log(folder, identifier, {**start, "layer": layer, **own}, attempt)
 
 
 def close(session: Session) -> None:
@@ -81,8 +115,10 @@ def merged_path(session: Session) -> str:
 def _on_this_host(start: Record) -> Record:
     # asking the driver takes seconds on some hosts, so one boot is asked once
     if start.get("boot") == host.boot():
-        return {**start, "layer": "parent", "scheduler": host.scheduler()}
-    return host.session_start("parent", start.get("reserved_since"))
+        job = host.scheduler(bool(start.get("redacted")))
+        return {**start, "layer": "parent", "scheduler": job}
+    redact = bool(start.get("redacted"))
+    return host.session_start("parent", start.get("reserved_since"), redact)
 
 
 def _recover(folder: str) -> Optional[Session]:
@@ -135,7 +171,7 @@ def _replace_state(folder: str, state: Dict[str, Any]) -> None:
 
 
 def _write_draft(folder: str, state: Dict[str, Any]) -> str:
-    path = os.path.join(folder, "{}.{}".format(STATE, uuid.uuid4().hex))
+    path = os.path.join(folder, "{}.{}".format(STATE, os.urandom(8).hex()))
     with open(path, "w", encoding="utf-8") as file:
         json.dump(state, file)
     return path

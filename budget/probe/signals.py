@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from typing import Any, Callable, Iterator, List, NamedTuple, Optional, Set
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set
 
 # What ends or steers a command. A scheduler sends the user signals ahead of the time limit.
 FORWARDED = (
@@ -21,6 +21,9 @@ FORWARDED = (
 
 # Siginfo code of a signal that the Linux kernel sent itself, as a terminal's Ctrl-C.
 SI_KERNEL = 0x80
+
+# Python ignores these two; a command expects their default.
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 # Without sigtimedwait (macOS) the end of the command is looked for this often.
 POLL_S = 0.02
@@ -43,7 +46,8 @@ class Inbox:
         }
         self._sigtimedwait: Any = getattr(signal, "sigtimedwait", None)
         self._arrived: List[int] = []
-        self.prepare_child: Optional[Callable[[], None]] = None
+        self._before: Dict[int, Any] = {}
+        self._mask: Optional[Set[Any]] = None
 
     def next(self, timeout_s: float) -> Optional[Received]:
         """The next signal, or None after `timeout_s` seconds or when the command may have ended."""
@@ -62,23 +66,57 @@ class Inbox:
     def block(self) -> None:
         if self._sigtimedwait is None:
             for number in self.numbers:
-                signal.signal(number, lambda received, frame: self._arrived.append(received))
+                self._before[number] = signal.signal(
+                    number, lambda received, frame: self._arrived.append(received)
+                )
             return
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, self.numbers | {signal.SIGCHLD})
-        # the command must not inherit the blocked signals
-        self.prepare_child = lambda: _set_mask(mask)
+        self._mask = mask
+
+    def start(self, command: Sequence[str], environment: Dict[str, str]) -> int:
+        """Start a command that inherits no held signal; its process id. Raises OSError.
+
+        The program is looked for on `PATH`. No code of ours runs between fork and exec: that would
+        not be safe beside another thread.
+        """
+        options: Dict[str, Any] = {"setsigdef": _IGNORED_BY_PYTHON}
+        if self._mask is not None:
+            options["setsigmask"] = self._mask
+        return os.posix_spawnp(command[0], list(command), environment, **options)
+
+    def release(self) -> None:
+        """Hold nothing back any longer: what has arrived meanwhile acts now."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self._mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        for number in self._arrived:
+            os.kill(os.getpid(), number)
+
+
+_held: Optional[Inbox] = None
 
 
 @contextlib.contextmanager
 def held() -> Iterator[Inbox]:
-    """Hold signals back until the process ends; needs the main thread and no other.
+    """Hold signals back from here on; needs the main thread and no other.
 
-    They stay held: a late Ctrl-C must not cut the last records off.
+    They stay held until `release`, after the end as well: a late Ctrl-C must not cut the last
+    records off.
     """
-    inbox = Inbox()
+    global _held
+    inbox = _held = Inbox()
     inbox.block()
     yield inbox
+
+
+def release() -> None:
+    """Hold nothing back any longer: what has arrived since acts now."""
+    global _held
+    if _held is not None:
+        inbox, _held = _held, None
+        inbox.release()
 
 
 def name(number: int) -> str:
@@ -105,10 +143,6 @@ def end_like(number: int) -> int:
         os.kill(os.getpid(), number)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     return 128 + number
-
-
-def _set_mask(mask: Set[Any]) -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _in_foreground() -> bool:

@@ -33,7 +33,7 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             do_next=msg("choose an environment on Blocks"),
         )
     attempts = facts.serving(block)
-    succeeded = [item for item in attempts if item.outcome == "ok"]
+    succeeded = [item for item in attempts if item.succeeded]
     if needed == "cuda" and _without_cuda(environment):
         because = [
             msg(
@@ -176,7 +176,7 @@ def _same_software(facts: Facts, block: Block) -> Attempt | None:
         if other.id == block.id or not alike or block.condition.code is None:
             continue
         for attempt in facts.serving(other):
-            if attempt.outcome == "ok":
+            if attempt.succeeded:
                 return attempt
     return None
 

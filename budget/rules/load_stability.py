@@ -45,7 +45,7 @@ def _judge(facts: Facts, block: Block) -> Verdict:
             )
         )
     attempts = facts.serving(block)
-    good = sum(1 for item in attempts if item.outcome == "ok")
+    good = sum(1 for item in attempts if item.succeeded)
     bad = len(rated_failures(attempts, reliefs_of(facts.measurements.sessions)))
     if good + bad >= policy.decision_grade_units:
         success = good / (good + bad)

@@ -20,8 +20,9 @@ def judge(facts: Facts) -> tuple[Verdict, ...]:
 
 
 def _judge(facts: Facts, block: Block) -> Verdict:
-    attempts = facts.serving(block)
-    good = [item for item in attempts if item.outcome == "ok"]
+    # Preparation alone is no run, however well it ended.
+    attempts = tuple(item for item in facts.serving(block) if not item.without_run)
+    good = [item for item in attempts if item.succeeded]
     if not attempts:
         nearest = sorted(
             (item for item in facts.services if item.nearest == block.id), key=distance

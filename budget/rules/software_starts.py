@@ -21,7 +21,7 @@ def judge(facts: Facts) -> tuple[Verdict, ...]:
     """
     scope = facts.project.scope
     attempts = [item for item in facts.measurements.attempts if item.outcome is not None]
-    started = [item for item in attempts if item.reached_run or item.outcome == "ok"]
+    started = [item for item in attempts if item.reached_run or item.succeeded]
     if started:
         return (_started(facts, started, len(attempts)),)
     failed = [item for item in attempts if item.outcome == "failed"]

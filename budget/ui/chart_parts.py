@@ -16,6 +16,7 @@ LIGHT: dict[Kind, str] = {
     "run": "#0b7285",
     "unattributed": "#868e96",
     "wait": "#c2570c",
+    "idle": "#7a6a00",
     "unexplained": "#dee2e6",
 }
 DARK: dict[Kind, str] = {
@@ -24,6 +25,7 @@ DARK: dict[Kind, str] = {
     "run": "#3bc9db",
     "unattributed": "#adb5bd",
     "wait": "#ffa94d",
+    "idle": "#ffe066",
     "unexplained": "#3a4753",
 }
 LANE_PX = 92

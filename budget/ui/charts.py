@@ -1,8 +1,8 @@
 """Charts of measurements. Builders return charts and draw nothing.
 
 Colour rules: what happened keeps its colour on every chart (run teal, load blue, prepare magenta,
-wait orange, the unattributed grey, the unexplained pale and dashed); measures of one kind have one
-hue, teal. Nothing is told by colour alone: a failure has an outline or a cross and the word, a
+wait orange, held idle yellow, the unattributed grey, the unexplained pale and dashed); measures of
+one kind have one hue, teal. Nothing is told by colour alone: a failure has an outline or a cross and the word, a
 limit is a line with its name, and every chart comes with a table. Labels stand above their lanes,
 so that they fit a phone.
 """

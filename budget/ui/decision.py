@@ -8,7 +8,7 @@ from budget import rules, workflow
 from budget.decisions import Total
 from budget.facts import Verdict
 from budget.messages import Message, msg
-from budget.ui import figure, measurements, needs, page, upload
+from budget.ui import figure, measurements, needs, page, probe_guide, upload
 from budget.ui.page import View
 
 OUTCOMES: dict[str, tuple[Message, str, figure.Colour]] = {
@@ -34,9 +34,7 @@ def guard(view: View) -> bool:
                 "and a quote."
             )
         )
-        for text, command in measurements.STEPS:
-            st.markdown(view.words.text(text))
-            st.code(command, language=None, wrap_lines=True)
+        probe_guide.draw(view)
     upload.zone(view, key="upload-decision")
     if not view.opened.files:
         upload.receipts(view)

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from budget import workflow
 from budget.attempts import Attempt
 from budget.figures import Source
 from budget.messages import msg
-from budget.ui import figure, measured_word, page
+from budget.ui import (
+    figure,
+    measured_errors,
+    measured_layers,
+    measured_ranks,
+    measured_word,
+    page,
+)
 from budget.ui.page import View
 from budget.ui.timeline import OUTCOMES
+
+
+PHASE_PX = 110
+"""A time fits; why one is missing is read by opening the cell, and below the table."""
 
 
 def draw(view: View) -> None:
@@ -30,6 +43,10 @@ def draw(view: View) -> None:
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [ids.index(before)] if before in ids else []}},
+        column_config={
+            view.t(name): st.column_config.TextColumn(width=PHASE_PX)
+            for name in ("prepare", "load", "run")
+        },
         alt=view.t("Attempts with their outcome, times, peak memory and the block they serve"),
     )
     rows = event["selection"]["rows"]
@@ -47,14 +64,20 @@ def _columns(view: View) -> dict[str, list[str]]:
     def seconds(value: float | None) -> str:
         return view.t("not recorded") if value is None else view.words.quantity(value, "s")
 
+    def phase(item: Attempt, name: str) -> str:
+        value = item.phase_s(name)
+        if value is None:
+            return view.words.text(measured_layers.no_phase(item, name))
+        return view.words.quantity(value, "s")
+
     return {
         view.t("attempt"): [item.id for item in attempts],
         view.t("label"): [item.block or view.t("no label") for item in attempts],
         view.t("outcome"): [view.words.text(OUTCOMES[item.outcome]) for item in attempts],
         view.t("serves"): [measured_word.serves(view, item) for item in services],
-        view.t("prepare"): [seconds(item.phase_s("prepare")) for item in attempts],
-        view.t("load"): [seconds(item.phase_s("load")) for item in attempts],
-        view.t("run"): [seconds(item.phase_s("run")) for item in attempts],
+        view.t("prepare"): [phase(item, "prepare") for item in attempts],
+        view.t("load"): [phase(item, "load") for item in attempts],
+        view.t("run"): [phase(item, "run") for item in attempts],
         view.t("wall"): [seconds(item.duration_s) for item in attempts],
         view.t("peak"): [figure.cell(workflow.peak(item).figure, view.words) for item in attempts],
         view.t("why"): [view.words.text(item.why) for item in services],
@@ -74,24 +97,43 @@ def _detail(view: View, attempt: Attempt) -> None:
                 icon=":material/check_circle:" if fine else ":material/cancel:",
                 color="green" if fine else "red",
             )
+            for text, icon, colour in _marks(view, attempt):
+                st.badge(text, icon=icon, color=colour)
         measured_word.said(view, service)
+        for failure in attempt.failures:
+            measured_errors.one(view, failure)
+        measured_ranks.draw(view, attempt)
         left, right = st.columns(2, gap="medium")
         with left:
-            _condition(view, attempt)
+            measured_layers.figures(view, attempt)
         with right:
             _differences(view, attempt)
             _results(view, attempt)
-        _failures(view, attempt)
+        measured_layers.devices(view, attempt)
+        _seen_changes(view, attempt)
+        _condition(view, attempt)
         measured_word.form(view, attempt, service)
+
+
+def _marks(view: View, attempt: Attempt) -> Iterator[tuple[str, str, figure.Colour]]:
+    """Yield what else there is to know of an attempt at a glance: word, icon, colour."""
+    if attempt.timed_out:
+        yield view.t("time limit reached"), ":material/timer_off:", "red"
+    if attempt.without_run:
+        yield view.t("preparation, no run"), ":material/inventory_2:", "gray"
+    if attempt.repeat:
+        number, of = attempt.repeat.number, attempt.repeat.of
+        yield view.t("{number} of {of}", number=number, of=of), ":material/repeat:", "gray"
+    if attempt.retry_of:
+        yield view.t("retry of {id}", id=attempt.retry_of), ":material/replay:", "gray"
+    if len(attempt.ranks) > 1:
+        yield view.t("{count} ranks", count=len(attempt.ranks)), ":material/hub:", "gray"
+    if attempt.hook == "not-loaded":
+        yield view.t("hook not loaded"), ":material/visibility_off:", "orange"
 
 
 def _condition(view: View, attempt: Attempt) -> None:
     intended, code, software = attempt.intended, attempt.code, attempt.software
-    layers = tuple(
-        dict.fromkeys(
-            [item.layer for item in attempt.phases] + [item.layer for item in attempt.memory]
-        )
-    )
     rows = {
         view.t("model"): intended.model,
         view.t("input tokens"): intended.input_tokens,
@@ -104,13 +146,14 @@ def _condition(view: View, attempt: Attempt) -> None:
         view.t("CUDA"): software and (software.cuda or (software.torch and msg("none"))),
         view.t("GPUs"): tuple(gpu.name or msg("unnamed") for gpu in attempt.host.gpus)
         or attempt.host.gpus_why,
-        view.t("calls"): len(attempt.calls) or msg("none recorded"),
-        view.t("layers"): layers or msg("none"),
+        view.t("variables"): dict(attempt.variables) or None,
     }
     st.markdown(f"**{view.t('Condition')}**")
     st.markdown(
         "  \n".join(
-            f":gray[{head}] {page.plain(view.words.text(value))}" for head, value in rows.items()
+            f":gray[{head}] {page.plain(view.words.text(value))}"
+            for head, value in rows.items()
+            if value is not None or head != view.t("variables")
         )
     )
     st.code(" ".join(attempt.argv), language=None, wrap_lines=True)
@@ -146,38 +189,44 @@ def _differences(view: View, attempt: Attempt) -> None:
 
 
 def _results(view: View, attempt: Attempt) -> None:
+    """Draw what the program reported beside what the paper states; neither is judged here."""
     st.markdown(f"**{view.t('Results')}**")
-    if not attempt.results:
+    judged = attempt.judged_results()
+    if not judged:
         st.markdown(view.t("none recorded"))
         return
     st.table(
         {
-            view.t("result"): [page.plain(item.name) for item in attempt.results],
+            view.t("result"): [page.plain(item.name) for item, _ in judged],
             view.t("value"): [
-                page.plain(f"{view.words.text(item.value)} {item.unit or ''}".strip())
-                for item in attempt.results
+                view.t("not reported")
+                if item.value is None
+                else page.plain(f"{view.words.text(item.value)} {item.unit or ''}".strip())
+                for item, _ in judged
             ],
-            view.t("expected"): [
-                page.plain(view.words.text(item.expected)) for item in attempt.results
-            ],
+            view.t("expected"): [page.plain(view.words.text(expected)) for _, expected in judged],
         },
         hide_index=True,
         border="horizontal",
     )
 
 
-def _failures(view: View, attempt: Attempt) -> None:
-    for item in attempt.failures:
-        text = item.text or item.signature or view.t("no text")
-        st.markdown(
-            view.t(
-                ":red[:material/error:] **{kind}** in {phase}",
-                kind=page.plain(item.kind),
-                phase=msg(item.phase) if item.phase else msg("no phase"),
-            )
+def _seen_changes(view: View, attempt: Attempt) -> None:
+    """Draw what the hook saw change between two calls: then one attempt holds two conditions."""
+    session = view.result.measurements.session(attempt.session)
+    changes = [
+        item
+        for item in (session.changes if session else ())
+        if item.layer == "hook" and item.attempt == attempt.id
+    ]
+    for item in changes:
+        text = view.t(
+            "{what} changed from {before} to {after} between two calls",
+            what=item.what,
+            before=item.before,
+            after=item.after,
         )
-        st.code(text, language=None, wrap_lines=True)
-        st.caption(page.plain(_where(item.source)))
+        st.markdown(f":orange[:material/swap_horiz:] {page.plain(text)}")
 
 
 def _where(source: Source) -> str:

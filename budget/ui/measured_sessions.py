@@ -1,8 +1,8 @@
-"""The sessions on *Measurements*: reserved = attempts + waits + gaps, and what they count as."""
+"""The sessions on *Measurements*: where the reserved time went, and what they count as."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import streamlit as st
 
@@ -74,6 +74,10 @@ def _card(
                 width="content",
             )
         st.markdown(_equation(view, session, row, reserved))
+        seen = " ".join(_seen(view, session, row))
+        if seen:
+            st.markdown(f":material/sensors: :small[{seen}]")
+        _checks(view, session)
         st.markdown(f":small[{_allocation(view, session, counted)}]")
         for text, source in _remarks(session):
             where = page.plain(f"{source.name}:{source.line}")
@@ -84,7 +88,7 @@ def _card(
 
 
 def _equation(view: View, session: Session, row: SessionHours, reserved: Figure) -> str:
-    """Return where the reserved time went, all three parts of it."""
+    """Return where the reserved time went: attempts, waits, idle, and what nobody explains."""
     waits = [
         view.t(
             "**{time}** wait for {reason}",
@@ -98,6 +102,9 @@ def _equation(view: View, session: Session, row: SessionHours, reserved: Figure)
         for wait in session.waits
         if wait.duration_s is None
     ]
+    if row.idle_h:
+        idle = view.words.quantity(row.idle_h, "h")
+        waits.append(view.t("**{time}** idle with memory held", time=idle))
     gaps = view.words.quantity(row.gaps_h, "h")
     text = msg(
         "**{reserved}** reserved = **{attempts}** attempts + {waits} + **{gaps}** unexplained",
@@ -109,6 +116,57 @@ def _equation(view: View, session: Session, row: SessionHours, reserved: Figure)
     if session.closed:
         return view.words.text(text)
     return view.t("at least {text}", text=text)
+
+
+def _seen(view: View, session: Session, row: SessionHours) -> Iterator[str]:
+    """Yield what the samples of the cards add to it."""
+    if row.idle_h is None:
+        if session.host.gpus and row.gaps_h:
+            yield view.t(
+                "The cards were not sampled between the attempts: `probe watch --detach` would "
+                "tell idle from used."
+            )
+        return
+    if row.gaps_free_h:
+        yield view.t(
+            "For **{time}** of the unexplained time the cards ran and held nothing.",
+            time=view.words.quantity(row.gaps_free_h, "h"),
+        )
+    if row.gaps_used_h:
+        yield view.t(
+            "For **{time}** of it something ran on the cards that was not measured.",
+            time=view.words.quantity(row.gaps_used_h, "h"),
+        )
+    if row.idle_inside_h:
+        yield view.t(
+            "Inside attempts the cards held memory and ran nothing for **{time}**.",
+            time=view.words.quantity(row.idle_inside_h, "h"),
+        )
+
+
+def _checks(view: View, session: Session) -> None:
+    """Draw what `probe check` found: what passed in one line, the rest line by line."""
+    latest = {item.name: item for item in session.checks}
+    if not latest:
+        return
+    good = [page.plain(item.name) for item in latest.values() if item.passed]
+    if good:
+        st.markdown(
+            view.t(
+                ":green[:material/check_circle:] CUDA check passed: {names}", names=", ".join(good)
+            )
+        )
+    for item in latest.values():
+        if item.passed:
+            continue
+        mark = ":gray[:material/help:]" if item.passed is None else ":red[:material/cancel:]"
+        text = (
+            view.t("CUDA check could not ask: {name}", name=item.name)
+            if item.passed is None
+            else view.t("CUDA check failed: {name}", name=item.name)
+        )
+        said = page.plain(item.said or view.t("no reason recorded"))
+        st.markdown(f"{mark} {page.plain(text)} :small[:gray[{said}]]")
 
 
 def _allocation(view: View, session: Session, counted: Mapping[str, str]) -> str:
@@ -146,5 +204,6 @@ def _remarks(session: Session) -> list[tuple[Message, Source]]:
             change.source,
         )
         for change in session.changes
+        if change.layer is None
     ]
     return sorted(found, key=lambda item: (item[1].name, item[1].line or 0))

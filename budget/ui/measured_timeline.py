@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from budget.attempts import Attempt, Session
-from budget.messages import msg
+from budget.messages import Message, msg
 from budget.ui import charts
 from budget.ui.chart_parts import INKS, Bar, Flag, Ink
 from budget.ui.page import View
@@ -20,6 +20,10 @@ WORD_SHARE, RIGHT_SHARE = 0.14, 0.8
 """Words closer than this share of the axis are joined; from there on they stand to the left."""
 LABEL_CHARS = 42
 """At this length a line of a lane's label fits a window of 400 px."""
+GAPS: dict[str, Message] = {
+    "free": msg("unexplained, the cards ran and held nothing"),
+    "used": msg("unexplained, something ran that was not measured"),
+}
 MOST_SAID = 40
 """So many stretches are told in the text of the chart; its table has them all."""
 
@@ -107,6 +111,8 @@ def _bar(view: View, lane: str, part: Interval, unit_s: float) -> Bar:
         what = view.t("wait for {reason}", reason=msg(part.wait.reason))
         if part.wait.duration_s is None:
             what = view.t("{what}, without an end", what=what)
+    if part.cards is not None:
+        what = view.words.text(GAPS[part.cards])
     attempt = view.t("none")
     if part.attempt is not None:
         attempt = view.t(

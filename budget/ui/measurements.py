@@ -5,26 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from budget import workflow
-from budget.messages import Message, msg
-from budget.ui import page, upload
+from budget.messages import msg
+from budget.ui import page, probe_guide, upload
 from budget.ui.page import View
-
-STEPS: tuple[tuple[Message, str], ...] = (
-    (
-        msg("Run what you want to measure through the probe, once per condition, several times."),
-        "compute-budget probe run --block reference --model MODEL --input-tokens N "
-        "--output-tokens N --batch-size N -- python eval.py",
-    ),
-    (
-        msg("Say when the machine waits for a person (decision, fix, files, queue, other)."),
-        "compute-budget probe wait decision\ncompute-budget probe resume",
-    ),
-    (
-        msg("Close the session and drop the file it names here."),
-        "compute-budget probe end",
-    ),
-)
-"""How to measure: a sentence and what to copy."""
 
 
 def drop(view: View) -> None:
@@ -43,13 +26,13 @@ def drop(view: View) -> None:
 
 
 def guard(view: View) -> bool:
-    """Draw how to measure when there is no log; return whether that was all there is."""
+    """Draw how to measure, folded where logs exist; return whether that was all there is."""
     if view.opened.files:
+        with st.expander(view.t("How to measure"), icon=":material/straighten:"):
+            probe_guide.draw(view)
         return False
     st.subheader(view.t("How to measure"), anchor=False)
-    for number, (text, command) in enumerate(STEPS, 1):
-        st.markdown(view.t("{number}. {text}", number=number, text=text))
-        st.code(command, language=None, wrap_lines=True)
+    probe_guide.draw(view)
     return True
 
 

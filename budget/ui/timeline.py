@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, get_args
 
 import msgspec
 
-from budget.attempts import Attempt, Outcome, Session, Wait
+from budget.attempts import Attempt, Outcome, Phase, Session, Wait
 from budget.figures import Source
 from budget.messages import Message, msg
+from budget.phases import stretches
+from budget.sessions import divide
+from budget.spans import Span, both, minus
 
-Kind = Literal["prepare", "load", "run", "unattributed", "wait", "unexplained"]
+Kind = Literal["prepare", "load", "run", "unattributed", "wait", "idle", "unexplained"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 NAMES: dict[Kind, Message] = {
     "prepare": msg("prepare"),
@@ -20,6 +23,7 @@ NAMES: dict[Kind, Message] = {
     "run": msg("run"),
     "unattributed": msg("unattributed"),
     "wait": msg("wait"),
+    "idle": msg("idle, memory held"),
     "unexplained": msg("unexplained"),
 }
 OUTCOMES: dict[Outcome | None, Message] = {
@@ -29,7 +33,6 @@ OUTCOMES: dict[Outcome | None, Message] = {
     None: msg("no end recorded"),
 }
 """How an outcome reads; an attempt without an end was cut off with its log."""
-Span: TypeAlias = tuple[float, float]
 
 SHORTEST_S = 0.01
 """Between the end of a phase and the start of the next lie fractions of a millisecond; shorter
@@ -45,6 +48,8 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     attempt: Attempt | None = None
     wait: Wait | None = None
     source: Source | None = None
+    cards: Literal["free", "used"] | None = None
+    """What the samples say of the cards in an unexplained stretch, where they say anything."""
 
 
 def intervals(session: Session, attempts: Iterable[Attempt]) -> tuple[Interval, ...]:
@@ -52,56 +57,93 @@ def intervals(session: Session, attempts: Iterable[Attempt]) -> tuple[Interval, 
     if session.started_at is None:
         return ()
     began, found, busy = session.started_at, [], []
-    for attempt in attempts:
-        if attempt.session != session.id:
-            continue
+    own = [attempt for attempt in attempts if attempt.session == session.id]
+    for attempt in own:
         whole = _span(began, attempt.started_at, attempt.duration_s)
-        if whole is None:
-            continue
-        busy.append(whole)
-        phases = _phases(began, attempt, whole)
-        found.extend(phases)
-        for start, end in _rest(whole, [(item.start_s, item.end_s) for item in phases]):
-            found.append(
-                Interval(
-                    kind="unattributed",
-                    start_s=start,
-                    end_s=end,
-                    attempt=attempt,
-                    source=attempt.source,
-                )
-            )
+        if whole is not None:
+            busy.append(whole)
+            found.extend(_of_attempt(began, attempt, attempt.phases, whole))
     for wait in session.waits:
         seconds = wait.duration_s
         if seconds is None and session.ended_at is not None and wait.started_at is not None:
             seconds = (session.ended_at - wait.started_at).total_seconds()
         span = _span(began, wait.started_at, seconds)
-        if span is not None:
-            busy.append(span)
+        for start, end in minus([span], busy) if span is not None else []:
+            busy.append((start, end))
             found.append(
-                Interval(kind="wait", start_s=span[0], end_s=span[1], wait=wait, source=wait.source)
+                Interval(kind="wait", start_s=start, end_s=end, wait=wait, source=wait.source)
             )
-    if session.reserved_s is not None:
+    division = divide(session, own)
+    if division is not None:
+        idle = minus(division.idle, busy)
+        found.extend(Interval(kind="idle", start_s=start, end_s=end) for start, end in idle)
+        gaps = _rest(division.reserved, [*busy, *idle])
+        used, free = both(gaps, division.gaps_used), both(gaps, division.gaps_free)
+        seen: list[tuple[list[Span], Literal["free", "used"] | None]] = [
+            (used, "used"),
+            (free, "free"),
+            (minus(gaps, [*used, *free]), None),
+        ]
         found.extend(
-            Interval(kind="unexplained", start_s=start, end_s=end)
-            for start, end in _rest((0.0, session.reserved_s), busy)
+            Interval(kind="unexplained", start_s=start, end_s=end, cards=cards)
+            for spans, cards in seen
+            for start, end in spans
         )
     return tuple(sorted(found, key=lambda item: item.start_s))
 
 
-def _phases(began: datetime, attempt: Attempt, whole: Span) -> list[Interval]:
-    """Return the phases of an attempt; one without an end lasted until the attempt ended."""
-    found = []
-    for phase in attempt.phases:
-        if phase.name not in ("prepare", "load", "run") or phase.started_at is None:
-            continue
-        start = (phase.started_at - began).total_seconds()
-        end = whole[1] if phase.duration_s is None else start + phase.duration_s
-        if end > start:
-            kind: Kind = next(item for item in KINDS if item == phase.name)
+def ranks(attempt: Attempt) -> dict[int, tuple[Interval, ...]]:
+    """Return what each rank of an attempt did, in seconds since the attempt began."""
+    began, lanes = attempt.started_at, {}
+    if began is None:
+        return {}
+    parts = {part.rank: part for part in attempt.parts}
+    for rank in attempt.ranks:
+        part = parts.get(rank)
+        start = part.started_at if part else began
+        whole = _span(began, start, part.duration_s if part else attempt.duration_s)
+        phases = [phase for phase in attempt.phases if phase.rank == rank]
+        if whole is not None:
+            lanes[rank] = tuple(
+                sorted(_of_attempt(began, attempt, phases, whole), key=lambda item: item.start_s)
+            )
+    return lanes
+
+
+def _of_attempt(
+    began: datetime, attempt: Attempt, phases: Sequence[Phase], whole: Span
+) -> list[Interval]:
+    """Return the course of an attempt; a phase without an end lasted until the attempt ended."""
+    found: list[Interval] = []
+
+    def add(phase: Phase, start: float, end: float) -> None:
+        kind = next((item for item in KINDS if item == phase.name), None)
+        if kind is not None and end > start:
             found.append(
                 Interval(kind=kind, start_s=start, end_s=end, attempt=attempt, source=phase.source)
             )
+
+    dated = [item for item in phases if item.started_at is not None and item.duration_s is not None]
+    if dated:
+        zero = min(item.started_at for item in dated if item.started_at is not None)
+        offset_s = (zero - began).total_seconds()
+        for piece in stretches(dated):
+            add(piece.phase, offset_s + piece.start_s, offset_s + piece.end_s)
+    for phase in phases:
+        if phase.duration_s is None and phase.started_at is not None:
+            start = (phase.started_at - began).total_seconds()
+            for left in minus([(start, whole[1])], [(i.start_s, i.end_s) for i in found]):
+                add(phase, *left)
+    for start, end in _rest(whole, [(item.start_s, item.end_s) for item in found]):
+        found.append(
+            Interval(
+                kind="unattributed",
+                start_s=start,
+                end_s=end,
+                attempt=attempt,
+                source=attempt.source,
+            )
+        )
     return found
 
 

@@ -178,8 +178,8 @@ def phased(*phases: tuple[str, float, float, int]) -> Any:
         ([("run", 10, 3600, 11), ("load", 3010.0005, 600, 11)], 600.0, 3000.0005, 369.9995),
         # ends 5 ms after: not inside
         ([("run", 10, 3600, 11), ("load", 3010.005, 600, 11)], 600.0, 3600.0, 0.0),
-        # another process: not inside; together they cover 10..3610
-        ([("run", 10, 3600, 11), ("load", 20, 600, 12)], 600.0, 3600.0, 370.0),
+        # another process: of one moment the process speaks that began its phases first
+        ([("run", 10, 3600, 11), ("load", 20, 600, 12)], 0.0, 3600.0, 370.0),
         # two workers at the same time, 10..3610 and 110..3710: 3700 s
         ([("run", 10, 3600, 11), ("run", 110, 3600, 12)], None, 3700.0, 270.0),
     ],
@@ -203,7 +203,7 @@ def test_a_session_in_which_nothing_was_measured_says_which_command_does():
     notes = read("n", opening(0, 20), line("note", 1, 20, text="x"))
     [problem] = combine([notes]).problems
     assert told(problem) == "n the file holds no attempt: no command was measured in it"
-    assert "budget.probe run" in problem.do_next.text
+    assert "probe.pyz run" in problem.do_next.text
     assert combine([notes, PARENT_FILE]).problems == ()
 
 

@@ -30,7 +30,9 @@ MACHINE = Host(
     ram_bytes=128 * GIB,
     python="3.12.1",
     driver="550.54.15",
-    gpus=(Gpu(name="a GPU", uuid="GPU-1", memory_bytes=80 * GIB, compute_capability="9.0"),),
+    gpus=(
+        Gpu(index=0, name="a GPU", uuid="GPU-1", memory_bytes=80 * GIB, compute_capability="9.0"),
+    ),
 )
 
 

@@ -32,14 +32,16 @@ class Desk:
         options.setdefault("stderr", subprocess.PIPE)
         return subprocess.Popen([*PROBE, *words], cwd=self.folder, env=self.env, **options)
 
-    def probe(self, *words: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    def probe(
+        self, *words: str, patience_s: float = PATIENCE_S, **options: Any
+    ) -> subprocess.CompletedProcess[bytes]:
         """Run the probe to its end."""
         return subprocess.run(
             [*PROBE, *words],
             cwd=self.folder,
             env=self.env,
             capture_output=True,
-            timeout=PATIENCE_S,
+            timeout=patience_s,
             **options,
         )
 

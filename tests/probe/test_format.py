@@ -8,12 +8,15 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
 import vermin
 
 from budget.probe import log
 from tests.probe.desk import ROOT, Desk
+from tests.probe.standin import build_library
 
 FOLDER = ROOT / "budget" / "probe"
+SOURCES = sorted(FOLDER.rglob("*.py"))
 PROGRAM = """
 import sys, types
 torch = types.ModuleType("torch")
@@ -27,8 +30,21 @@ with phase("run"):
     result("accuracy", 71.2)
     raise ValueError("x")
 """
+# no API in it: the hook watches what an unmodified program does with a library
+UNMODIFIED = """
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
+sizes = {"vocab_size": 32, "hidden_size": 8, "intermediate_size": 8}
+heads = {"num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+LlamaForCausalLM(LlamaConfig(**sizes, **heads)).save_pretrained("tiny")
+model = LlamaForCausalLM.from_pretrained("tiny")
+for batch in (4, 2, 2):
+    tokens = torch.ones((batch, 3), dtype=torch.long)
+    model.generate(tokens, attention_mask=tokens, max_new_tokens=2, pad_token_id=0)
+model(tokens)
+"""
 # the names in these objects are the user's or the host's own
-FREE = ("condition.parameters", "libraries", "scheduler")
+FREE = ("condition.parameters", "libraries", "scheduler", "expected", "variables")
 
 
 def documented() -> list[tuple[set[str], set[str]]]:
@@ -39,12 +55,14 @@ def documented() -> list[tuple[set[str], set[str]]]:
         if heading:
             if heading[1] == "Version history":
                 break
+            if heading[1] == "Causes":
+                continue
             events = {
                 "Every record": set(log.EVENTS),
                 "Memory": {"attempt.end", "phase.end"},
             }.get(heading[1], set(heading[1].split(", ")))
             tables.append((events, set()))
-        row = re.match(r"\| `([\w.]+)` \|", line)
+        row = re.match(r"\| `([\w.*]+)` \|", line)
         if row:
             tables[-1][1].add(row[1])
     return tables
@@ -56,6 +74,8 @@ def written(value: object, path: str = "") -> set[str]:
         return set().union(*(written(item, path) for item in value))
     if not isinstance(value, dict) or path in FREE:
         return set()
+    if set(value) == {"min", "mean", "max", "count"}:
+        return {f"*.{key}" for key in value}
     found = set()
     for key, item in value.items():
         below = f"{path}.{key}" if path else key
@@ -63,12 +83,20 @@ def written(value: object, path: str = "") -> set[str]:
     return found
 
 
-def test_every_key_of_every_event_really_written_is_documented(desk: Desk) -> None:
-    tool = desk.folder / "bin" / "nvidia-smi"
-    tool.parent.mkdir()
-    tool.write_text("#!/bin/sh\necho '0, H100, GPU-1, 81559 MiB, 9.0, 550.54'\n")
-    tool.chmod(0o755)
-    desk.env.update(PATH=f"{tool.parent}:{desk.env['PATH']}", RANK="0", SLURM_JOB_ID="7")
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """The keys of each event, of a session in which everything that can be written is."""
+    folder = tmp_path_factory.mktemp("format")
+    desk = Desk(folder)
+    library = build_library(folder)
+    desk.env.update(
+        COMPUTE_BUDGET_PROBE_NVML=str(library),
+        STANDIN_NVML="mig",
+        RANK="0",
+        GROUP_RANK="0",
+        SLURM_JOB_ID="7",
+        CUDA_VISIBLE_DEVICES="0",
+    )
     desk.probe("wait", "other")
     desk.probe("resume")
     desk.python(PROGRAM)
@@ -76,18 +104,35 @@ def test_every_key_of_every_event_really_written_is_documented(desk: Desk) -> No
     desk.probe(
         *("change", "--kind", "code", "--what", "w", "--from", "a", "--to", "b", "--reason", "r")
     )
-    desk.run("sleep", "0.3")
+    desk.probe(*("run", "--expect", "a=1", "--param", "c=d", "--repeat", "2", "--", "sleep", "0.3"))
+    unmodified = desk.probe("run", "--", sys.executable, "-c", UNMODIFIED, patience_s=120)
+    assert unmodified.returncode == 0, unmodified.stderr.decode()
+    desk.probe("check", "--", sys.executable, patience_s=120)
     desk.probe("end")
-    seen: dict[str, set[str]] = {}
+    found: dict[str, set[str]] = {}
     for record in desk.records():
-        seen.setdefault(record["event"], set()).update(written(record))
-    tables = documented()
+        found.setdefault(record["event"], set()).update(written(record))
+    return found
+
+
+def test_every_event_is_really_written_and_documented(seen: dict[str, set[str]]) -> None:
     assert set(seen) == set(log.EVENTS)
-    assert set().union(*(events for events, _ in tables)) == set(log.EVENTS)
+    assert set().union(*(events for events, _ in documented())) == set(log.EVENTS)
+
+
+def test_every_key_really_written_is_documented(seen: dict[str, set[str]]) -> None:
+    tables = documented()
     for event, names in seen.items():
-        assert names <= set().union(*(keys for events, keys in tables if event in events)), event
-    for events, keys in tables:
-        assert keys <= set().union(*(seen[event] for event in events)), events
+        known = set().union(*(keys for events, keys in tables if event in events))
+        assert names <= known, (event, names - known)
+
+
+def test_every_documented_key_is_really_written(seen: dict[str, set[str]]) -> None:
+    for events, keys in documented():
+        assert keys <= set().union(*(seen[event] for event in events)), (
+            events,
+            keys - set().union(*(seen[event] for event in events)),
+        )
 
 
 def test_the_version_in_the_documentation_is_the_one_written() -> None:
@@ -123,7 +168,7 @@ def test_a_record_after_a_torn_one_begins_on_its_own_line(tmp_path: Path) -> Non
 
 def test_the_probe_runs_on_python_3_8() -> None:
     config = vermin.Config()
-    for path in FOLDER.glob("*.py"):
+    for path in SOURCES:
         source = path.read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
         visitor = vermin.visit(source, config)
@@ -133,14 +178,18 @@ def test_the_probe_runs_on_python_3_8() -> None:
 
 
 def test_the_probe_imports_the_standard_library_alone() -> None:
-    for path in FOLDER.glob("*.py"):
+    for path in SOURCES:
+        below = len(path.relative_to(FOLDER).parts)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
-                assert node.level <= 1, path.name
+                assert node.level <= below, path.name
                 names = [node.module or ""] if node.level == 0 else []
             else:
                 continue
             for name in names:
+                if (path.name, name) == ("sitecustomize.py", "sitecustomize"):
+                    # the user's own, which runs as if the probe's were not there
+                    continue
                 assert name.split(".")[0] in sys.stdlib_module_names, (path.name, name)

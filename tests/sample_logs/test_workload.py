@@ -161,3 +161,18 @@ def test_a_bad_value_is_refused_with_a_sentence(arguments, sentence, capsys):
         workload.arguments(arguments)
     assert refused.value.code == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_two_processes_generate_what_one_does(tmp_path):
+    """Four items of 1 x 6 tokens are 24 tokens, whoever generates them."""
+    sizes = ("--items", 4, "--input-tokens", 32, "--output-tokens", 6, "--cache", "compressed",
+             "--ratio", 0.5, "--workdir", tmp_path)  # fmt: skip
+    alone = json.loads(run_script(*sizes).stdout)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("torchrun"), "--standalone", "--nproc-per-node", "2",
+         SCRIPT, *map(str, sizes)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    together = json.loads(done.stdout.splitlines()[-1])
+    assert alone["generated_tokens"] == together["generated_tokens"] == 24
+    assert together["token_agreement"] == pytest.approx(alone["token_agreement"])

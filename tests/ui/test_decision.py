@@ -57,7 +57,7 @@ def test_starting_ones_own_project_shows_how_to_begin(app):
     assert not app.exception
     assert "Nothing to decide yet" in shown(app)
     assert "Sample data." not in shown(app)
-    assert "compute-budget probe run" in shown(app)
+    assert "python3 probe.pyz run" in shown(app)
 
 
 def test_a_log_dropped_on_the_decision_says_what_it_became(app):
