@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from factory import (
     LINE,
-    STEADY,
     START,
+    STEADY,
     at,
     attempt,
     block,

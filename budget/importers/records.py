@@ -75,8 +75,7 @@ def _gpu(position: int, item: Fields) -> Gpu:
         uuid=item.text("uuid"),
         memory_bytes=item.size("memory_bytes"),
         compute_capability=item.text("compute_capability"),
-        mig_profile=item.text("mig_profile")
-        or (profiles.pop() if len(profiles) == 1 else None),
+        mig_profile=item.text("mig_profile") or (profiles.pop() if len(profiles) == 1 else None),
         unified=item.flag("unified"),
         ecc=item.flag("ecc"),
         persistence=item.flag("persistence"),

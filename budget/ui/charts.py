@@ -2,9 +2,9 @@
 
 Colour rules: what happened keeps its colour on every chart (run teal, load blue, prepare magenta,
 wait orange, held idle yellow, the unattributed grey, the unexplained pale and dashed); measures of
-one kind have one hue, teal. Nothing is told by colour alone: a failure has an outline or a cross and the word, a
-limit is a line with its name, and every chart comes with a table. Labels stand above their lanes,
-so that they fit a phone.
+one kind have one hue, teal. Nothing is told by colour alone: a failure has an outline or a cross
+and the word, a limit is a line with its name, and every chart comes with a table. Labels stand
+above their lanes, so that they fit a phone.
 """
 
 from __future__ import annotations

@@ -21,7 +21,6 @@ from budget.ui import (
 from budget.ui.page import View
 from budget.ui.timeline import OUTCOMES
 
-
 PHASE_PX = 110
 """A time fits; why one is missing is read by opening the cell, and below the table."""
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.probe import stand_in_vllm
-from tests.probe.desk import Desk, await_that
+from tests.probe.desk import PATIENCE_S, Desk, await_that
 
 BEGINS = "import os, signal, sys, time\nfrom vllm import LLM\nmodel = LLM('m')\n"
 
@@ -328,3 +328,22 @@ def test_the_parents_clock_shows_the_same_time(engine: Desk) -> None:
         assert began < record["mono_ns"] < ended
     moments = [record["mono_ns"] for record in engine.records()]
     assert moments == sorted(moments)
+
+
+def test_a_watched_program_that_is_interrupted_ends_by_that_signal(desk: Desk) -> None:
+    """Python forgets an interrupt where a named tuple is defined after it; ours must not be."""
+    code = (
+        "import time, torch\n"
+        "torch.save({}, 'weights.pt')\n"
+        "torch.load('weights.pt')\n"
+        "open('ready', 'w').close()\n"
+        "time.sleep(30)\n"
+    )
+    process = desk.start("run", "--", sys.executable, "-c", code, start_new_session=True)
+    await_that((desk.folder / "ready").exists)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == -signal.SIGINT
+    assert desk.only("attempt.end")["hook"] == "loaded"
+    assert [record["phase"] for record in desk.records("phase.end")][-1] == "load"
+    assert not desk.records("error")

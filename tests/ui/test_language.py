@@ -64,11 +64,16 @@ def test_no_visible_text_of_a_page_bypasses_the_translation(app, monkeypatch, na
 
 
 def data_words(app):
-    """Words of the sample project and its logs: what people typed is never translated."""
+    """Words that are not translated: what people typed, what logs hold, what the probe advises.
+
+    The probe explains errors in its own words, which its terminal shows too.
+    """
+    from budget.probe import causes
     from budget.ui import sample
 
     texts = sample.DOCUMENT.read_text(encoding="utf-8")
     texts += " ".join(path.read_text(encoding="utf-8") + path.name for path in sample.logs())
+    texts += " ".join(f"{cause.title} {cause.advice}" for cause in causes.CAUSES)
     return set(re.findall(r"[A-Za-z]{4,}", texts)) | {"material"}
 
 

@@ -80,8 +80,11 @@ def _is_on_the_way() -> bool:
 
 
 def _end() -> None:
-    # importing for an error alone, so that most programs load nothing more of the probe
-    if PRIVATE + ".inside" in sys.modules or getattr(sys, "last_value", None) is not None:
+    # importing for an error alone, so that most programs load nothing more of the probe; an
+    # interrupt is none, and Python forgets it where a named tuple is defined meanwhile
+    failure = getattr(sys, "last_value", None)
+    is_error = failure is not None and not isinstance(failure, KeyboardInterrupt)
+    if PRIVATE + ".inside.ending" in sys.modules or is_error:
         try:
             __import__(PRIVATE + ".inside.ending", fromlist=["finish"]).finish()
         except Exception:

@@ -10,8 +10,12 @@ from .torch_watcher import counts_model
 from .wrapping import generating, loading, replace
 
 LIBRARY = "diffusers"
-TESTED: Tuple[str, ...] = ()
-UNTESTED: Tuple[str, ...] = ("DiffusionPipeline.from_pretrained", "calls of a pipeline")
+TESTED = (
+    "DiffusionPipeline.from_pretrained",
+    "calls of a pipeline",
+    "ModelMixin.from_pretrained and calls of such a model",
+)
+UNTESTED: Tuple[str, ...] = ()
 
 # What of a call changes how much work it is.
 PARAMETERS = (

@@ -33,6 +33,8 @@ def finish() -> None:
     if is_probe():
         return
     failure = getattr(sys, "last_value", None)
+    if isinstance(failure, KeyboardInterrupt):
+        failure = None
     if failure is not None and (wrote() or _is_program()):
         errors.record(failure, state.phases[-1] if state.phases else None, "hook")
     guard(automatic.finish)
