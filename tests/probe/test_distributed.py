@@ -70,3 +70,18 @@ def test_the_reader_takes_the_time_of_the_slowest_rank(measured: Desk) -> None:
     assert attempt.phase_s("load") >= max(record["duration_s"] for record in loads)
     # each process generated two of the four items
     assert len(attempt.calls) == 4
+
+
+def test_what_accelerate_launches_is_one_attempt_too(desk: Desk) -> None:
+    """On a processor alone it starts one process; several need cards or MPI."""
+    launch = str(Path(sys.executable).with_name("accelerate"))
+    options = ("--num_processes", "1", "--num_machines", "1", "--mixed_precision", "no", "--cpu")
+    done = desk.probe(
+        *("run", "--", launch, "launch", *options, "--dynamo_backend", "no", WORKLOAD),
+        *SIZES,
+        patience_s=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    runs = [record for record in desk.records("phase.end") if record["phase"] == "run"]
+    assert [record["attempt"] for record in runs] == [desk.only("attempt.start")["attempt"]]
+    assert len(desk.records("call")) == 4

@@ -9,8 +9,6 @@ import pytest
 
 from tests.probe.desk import Desk
 
-pytest.importorskip("diffusers")
-
 BEGINS = """
 import json, time
 import torch
