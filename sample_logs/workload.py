@@ -97,7 +97,10 @@ def timed_runs(model: Decoder, options) -> list[tuple[Tensor, Tensor]]:
 
 
 def over_all(runs: list, share: float | None) -> tuple[int, float | None]:
-    """Tokens that all processes generated, and the mean of a share over all their items."""
+    """Tokens that all processes generated, and the mean of a share over all their items.
+
+    Ends the process group: nothing is exchanged after it.
+    """
     tokens = sum(generated.numel() for _, generated in runs)
     if WORLD_SIZE == 1:
         return tokens, share
@@ -105,6 +108,11 @@ def over_all(runs: list, share: float | None) -> tuple[int, float | None]:
     if dist.get_backend() == "nccl":
         totals = totals.cuda()
     dist.all_reduce(totals)
+    # The backend's thread may let go of the tensor only after the collective has returned. Were it
+    # the last holder while Python ends, PyTorch would abort the process (pytorch#190489): hence
+    # the tensor outlives one more round and the group.
+    dist.barrier()
+    dist.destroy_process_group()
     tokens, items, agreeing = totals.tolist()
     return int(tokens), None if share is None else agreeing / items
 
@@ -168,8 +176,6 @@ def main() -> None:
     if options.ratio is not None and options.output_tokens > 1:
         share = token_agreement(model, runs)  # after the run, not part of it
     generated, agreement = over_all(runs, share)
-    if WORLD_SIZE > 1:
-        dist.destroy_process_group()
     if RANK != 0:
         return
     result("generated_tokens", generated, unit="tokens", source="workload")

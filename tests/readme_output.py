@@ -1,4 +1,4 @@
-"""Writes into README.md what its ``console`` commands print now.
+"""Writes into README.md what its ``console`` commands print now, and the libraries watched.
 
 Run ``python tests/readme_output.py`` after the sample or a text of the command line has changed.
 """
@@ -11,9 +11,33 @@ import subprocess
 import sys
 from pathlib import Path
 
+from budget.probe.inside import (
+    diffusers_watcher,
+    torch_watcher,
+    transformers_watcher,
+    vllm_watcher,
+)
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 CONSOLE = re.compile(r"```console\n\$ (.+)\n([\s\S]*?)```")
+
+LIBRARIES = re.compile(r"<!-- libraries -->\n[\s\S]*?<!-- /libraries -->")
+WATCHERS = (torch_watcher, transformers_watcher, diffusers_watcher, vllm_watcher)
+
+
+def libraries() -> str:
+    """Return the table of the libraries that the probe watches, from the watchers themselves."""
+    rows = [
+        f"| {watcher.LIBRARY} | {_listed(watcher.TESTED)} | {_listed(watcher.UNTESTED)} |"
+        for watcher in WATCHERS
+    ]
+    head = ["| library | run against the real library | **untested** |", "|---|---|---|"]
+    return "\n".join(["<!-- libraries -->", *head, *rows, "<!-- /libraries -->"])
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    return "; ".join(texts) or "nothing"
 
 
 def printed(command: str) -> str:
@@ -35,7 +59,7 @@ def printed(command: str) -> str:
 
 
 if __name__ == "__main__":
-    text = README.read_text(encoding="utf-8")
+    text = LIBRARIES.sub(lambda m: libraries(), README.read_text(encoding="utf-8"))
     README.write_text(
         CONSOLE.sub(lambda m: f"```console\n$ {m[1]}\n{printed(m[1]).strip()}\n```", text),
         encoding="utf-8",

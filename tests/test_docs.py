@@ -10,6 +10,7 @@ import readme_output
 
 from budget import headlines, importers, rules
 from budget.cli import main
+from budget.probe import cli
 from budget.wording import Wording
 
 ROOT = Path(__file__).parent.parent
@@ -50,6 +51,18 @@ def test_the_table_of_formats_names_every_importer():
 def test_the_table_of_verbs_names_every_verb():
     documented = {row[0].split()[1] for row in rows("Decide in a terminal")}
     assert documented == set(main.commands)
+
+
+def test_the_table_of_the_probes_verbs_names_every_verb():
+    section = README.split("## Measure", 1)[1].split("\n## ", 1)[0]
+    documented = re.findall(r"^\| `([a-z]+)` \|", section, re.MULTILINE)
+    assert sorted(documented) == sorted(verb.name for verb in cli.VERBS)
+
+
+def test_the_table_of_watched_libraries_is_what_the_watchers_say_of_themselves():
+    assert readme_output.libraries() in README
+    watched = {path.stem for path in (ROOT / "budget/probe/inside").glob("*_watcher.py")}
+    assert watched == {module.__name__.rsplit(".", 1)[1] for module in readme_output.WATCHERS}
 
 
 def test_the_schema_of_the_document_is_generated_from_its_records():

@@ -67,7 +67,10 @@ def call(
     output_tokens: Optional[int] = None,
     batch_size: Optional[int] = None,
 ) -> None:
-    """Record one generate call, batch or item: seconds and the sizes really processed."""
+    """Record one generate call, batch or item: seconds, and the tokens really processed.
+
+    Tokens are those of one sequence, `batch_size` the number of sequences.
+    """
     if _measured():
         _api().record_call(duration_s, input_tokens, output_tokens, batch_size)
 

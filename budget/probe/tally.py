@@ -18,7 +18,10 @@ PEAKS = (
 
 
 class Calls(NamedTuple):
-    """The calls that count: of the best layer, and of several ranks those of the slowest."""
+    """The calls that count: of the best layer, and of several ranks those of the slowest.
+
+    Tokens are those of all sequences of all calls; unknown where a call states no batch.
+    """
 
     number: int
     input_tokens: Value
@@ -136,15 +139,20 @@ def _calls(entries: List[Record]) -> Optional[Calls]:
     read_by = sorted({str(entry.get("read_by")) for entry in calls})
     return Calls(
         len(calls),
-        _sum(calls, "input_tokens"),
-        _sum(calls, "output_tokens"),
+        _tokens(calls, "input_tokens"),
+        _tokens(calls, "output_tokens"),
         ", ".join(read_by),
         max(forwards) if forwards else None,
     )
 
 
-def _sum(calls: List[Record], key: str) -> Value:
-    known = [count for count in (number(call.get(key)) for call in calls) if count is not None]
+def _tokens(calls: List[Record], key: str) -> Value:
+    """Tokens of all sequences of the calls; a record states them for one sequence."""
+    known = []
+    for call in calls:
+        per_sequence, sequences = number(call.get(key)), number(call.get("batch_size"))
+        if per_sequence is not None and sequences is not None:
+            known.append(per_sequence * sequences)
     return Value(sum(known), len(known) < len(calls)) if known else Value(None)
 
 

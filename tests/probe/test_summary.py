@@ -83,11 +83,14 @@ def test_a_clock_that_was_set_changes_no_duration(tmp_path: Path) -> None:
 def test_an_attempt_in_raw_files_and_in_a_merged_one_counts_once(tmp_path: Path) -> None:
     probe = Writer(1, attempt="a1").start().end(10.0)
     program = Writer(2, "api", attempt="a1")
-    program.add(1, "call", duration_s=1.0, input_tokens=10, output_tokens=5, read_by="api")
+    program.add(
+        1, "call", duration_s=1.0, input_tokens=10, output_tokens=5, batch_size=2, read_by="api"
+    )
     raw = [probe.save(tmp_path), program.save(tmp_path)]
     whole = merged(tmp_path, probe, program)
     alone = summarise([whole])
-    assert row(alone, "Calls") == ["a1", "1", "-", "10", "5", "api"]
+    # 2 sequences of 10 and 5 tokens
+    assert row(alone, "Calls") == ["a1", "1", "-", "20", "10", "api"]
     assert summarise([*raw, whole]) == alone
     assert summarise([str(tmp_path), whole, whole]) == alone
 
@@ -95,7 +98,7 @@ def test_an_attempt_in_raw_files_and_in_a_merged_one_counts_once(tmp_path: Path)
 def test_calls_of_the_program_itself_outrank_those_the_hook_saw(tmp_path: Path) -> None:
     program = Writer(2, "hook", attempt="a1").start().end(9.0)
     for read_by, tokens in (("api", 7), ("api", 8), ("hook:transformers", 100)):
-        program.add(1, "call", duration_s=1.0, output_tokens=tokens, read_by=read_by)
+        program.add(1, "call", duration_s=1.0, output_tokens=tokens, batch_size=1, read_by=read_by)
     program.phase(1, 2, "run", "hook", forward_calls=12)
     program.save(tmp_path)
     # 7 + 8 = 15; no call states its input
@@ -112,10 +115,12 @@ def test_calls_that_every_rank_records_are_not_added_up(tmp_path: Path) -> None:
 
 def test_tokens_that_some_calls_do_not_state_make_a_lower_bound(tmp_path: Path) -> None:
     program = Writer(1, attempt="a1").start().end(9.0)
-    program.add(1, "call", duration_s=1.0, input_tokens=64, read_by="api")
-    program.add(2, "call", duration_s=1.0, input_tokens=None, read_by="api")
+    program.add(1, "call", duration_s=1.0, input_tokens=64, batch_size=3, read_by="api")
+    program.add(2, "call", duration_s=1.0, input_tokens=None, batch_size=3, read_by="api")
+    program.add(3, "call", duration_s=1.0, input_tokens=64, batch_size=None, read_by="api")
     program.save(tmp_path)
-    assert row(summarise([str(tmp_path)]), "Calls")[3] == "≥64"
+    # of one call: 3 x 64 = 192; of the others the input or the number of sequences is not stated
+    assert row(summarise([str(tmp_path)]), "Calls")[3] == "≥192"
 
 
 def test_peaks_stay_apart_by_device_and_layer_and_a_bound_is_marked(tmp_path: Path) -> None:
@@ -260,7 +265,9 @@ def test_an_empty_folder_holds_no_log(tmp_path: Path) -> None:
 
 def test_no_line_is_longer_than_a_terminal_of_80_columns(tmp_path: Path) -> None:
     writer = Writer(1, attempt="a" * 40).start(block="b" * 40)
-    writer.add(1, "call", duration_s=1.0, input_tokens=10**12, read_by="hook:" + "x" * 40)
+    writer.add(
+        1, "call", duration_s=1.0, input_tokens=10**12, batch_size=1, read_by="hook:" + "x" * 40
+    )
     writer.add(2, "error", kind="E" * 40, line="word " * 60, cause="disk-full")
     writer.add(3, "wait.start", reason="r" * 40)
     writer.phase(1, 100_000, "run", "api", memory=[memory("0:" + "1" * 20, "api", tensor=10**13)])
